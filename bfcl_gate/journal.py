@@ -1,0 +1,85 @@
+"""Append-only journals: one flat JSON object a line, `crc32` last, on disk before `append` returns."""
+
+import json
+import os
+import zlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from bfcl_gate.errors import InputError, SourceError
+
+
+def _encode(row: Mapping[str, Any]) -> bytes:
+    body = json.dumps(row, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+    return f'{body[:-1]}{"," if row else ""}"crc32":{zlib.crc32(body.encode())}}}\n'.encode()
+
+
+def _decode(line: bytes) -> dict[str, Any] | None:
+    """Return the row, or None where the line is torn or altered."""
+    try:
+        row = json.loads(line)
+    except ValueError:
+        return None
+    if not isinstance(row, dict) or "crc32" not in row:
+        return None
+    stored = row.pop("crc32")
+    return row if _encode(row).rsplit(b":", 1)[1] == f"{stored}}}\n".encode() else None
+
+
+def read_journal(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a journal without their checksum; a torn last line (a crash) is left out.
+
+    Raises InputError for a file that cannot be read and for a damaged line before the last.
+    """
+    try:
+        lines = path.read_bytes().splitlines(keepends=True)
+    except OSError as error:
+        raise InputError(f"{path}: cannot read the journal ({error.strerror}).") from error
+    for number, line in enumerate(lines, start=1):
+        row = _decode(line) if line.endswith(b"\n") else None
+        if row is not None:
+            yield row
+        elif number < len(lines):
+            raise InputError(
+                f"{path}:{number}: this journal line does not match its checksum, so the file was altered or the "
+                "disk is failing; expected one JSON object ending in its crc32. Start a new run in another folder."
+            )
+
+
+class Journal:
+    """The open end of one journal file. A torn last line of an earlier crash is cut off on opening."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        keep = sum(len(_encode(row)) for row in read_journal(path)) if path.exists() else 0
+        try:
+            self._file = path.open("r+b" if path.exists() else "xb")
+            self._file.truncate(keep)
+            self._file.seek(keep)
+        except OSError as error:
+            raise SourceError(f"{path}: cannot write the journal ({error.strerror}).") from error
+
+    def append(self, row: Mapping[str, Any]) -> None:
+        """Write one row and wait until it is on disk. Raises SourceError when the disk refuses."""
+        try:
+            self._file.write(_encode(row))
+            self._file.flush()
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            raise SourceError(
+                f"{self._path}: cannot write the journal ({error.strerror}). What was finished before is kept; "
+                "free some space and continue with --resume."
+            ) from error
+
+    def close(self) -> None:
+        self._file.close()
+
+    def __enter__(self) -> "Journal":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

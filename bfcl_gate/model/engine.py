@@ -1,0 +1,126 @@
+"""The seam to a model: what every engine can do, and the readings it gives back."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from bfcl_gate.model.chat import ChatRequest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineSettings:
+    """How the local engine is built. `threads` None means every core this process may use.
+
+    `ctx` is in tokens; `gpu_layers` 0 means CPU, -1 all layers; `kv_type` is f16, q8_0 or q4_0.
+    `vocab_only` loads tokenizer and template without weights: `plan` works, `generate` does not.
+    """
+
+    model_path: Path
+    model_sha256: str
+    ctx: int
+    threads: int | None = None
+    gpu_layers: int = 0
+    kv_type: str = "f16"
+    flash_attn: bool = True
+    speculative: str = "none"
+    seed: int = 42
+    template_args: tuple[tuple[str, Any], ...] = ()
+    chat_template: str | None = None
+    vocab_only: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineInfo:
+    """What answers: the fields that make its identity, and everything else worth recording.
+
+    `identity` is hashed into engine_id and holds JSON values only. `syntax` is the tool-call family its
+    template asks for, `prefix` the text with which the template opens the model's answer (for example
+    an opened think block), both as `parse_tool_calls` takes them.
+    """
+
+    kind: str  # "local", "endpoint" or "scripted"
+    identity: Mapping[str, Any]
+    details: Mapping[str, Any] = field(default_factory=dict)
+    ctx: int | None = None
+    syntax: str = "auto"
+    prefix: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedTurn:
+    """Token counts of one turn of a trajectory, known before it is asked.
+
+    `possible_forced` and `possible_natural` are the tokens a perfect cache could keep for this turn
+    (0 on a trajectory's first turn, at most prompt_tokens - 1); `keep` is the position in this turn's
+    prompt and answer up to which the next turn's prompt agrees with it, so where a recurrent model
+    must take its snapshot. `answer_extends` says whether the render with the answer extends the
+    prompt; None without a recorded answer.
+    """
+
+    prompt_tokens: int
+    answer_tokens: int | None
+    possible_forced: int
+    possible_natural: int
+    keep: int
+    answer_extends: bool | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimedResponse:
+    """One answer with its readings: integer nanoseconds of the monotonic performance counter.
+
+    The end-of-generation token counts as output and has a timestamp; `text` leaves it out. What an
+    engine cannot know is None. `error` is why no complete answer came back. `tool_calls` is what a
+    server parsed itself (None from a local engine). `agreed_tokens`: forced steps whose argmax was the
+    recorded token. `token_ids` are the output tokens of a local engine.
+    """
+
+    text: str | None
+    finish_reason: str | None  # stop, length, forced, or what a server says
+    error: str | None = None
+    tool_calls: tuple[Mapping[str, Any], ...] | None = None
+    reasoning: str | None = None
+    input_tokens: int | None = None
+    reused_tokens: int | None = None
+    evaluated_tokens: int | None = None
+    output_tokens: int | None = None
+    submitted_ns: int
+    rendered_ns: int | None = None
+    first_token_ns: int | None = None
+    token_ns: tuple[int, ...] = ()
+    completed_ns: int
+    agreed_tokens: int | None = None
+    token_ids: tuple[int, ...] = ()
+
+
+class Engine(Protocol):
+    """A loaded model. One engine serves replay and gate; it answers one request at a time."""
+
+    def info(self) -> EngineInfo:
+        """Return what answers; never changes during the engine's life."""
+        ...
+
+    def plan(self, requests: Sequence[ChatRequest]) -> tuple[PlannedTurn, ...] | None:
+        """Count the tokens of the turns of one trajectory, in order; None where the engine cannot."""
+        ...
+
+    def generate(self, request: ChatRequest, keep: int = 0) -> TimedResponse:
+        """Answer one request, reusing what the cache still holds of its prompt.
+
+        `keep` is the planned position (tokens) the next request will continue from, 0 if unknown.
+        Raises ContextOverflowError before anything is evaluated, EngineError when the engine is gone.
+        """
+        ...
+
+    def forget(self) -> None:
+        """Empty the cache, so that the next answer depends on its request alone."""
+        ...
+
+    def cancel(self) -> None:
+        """Stop the running `generate` soon; callable from another thread or a signal handler."""
+        ...
+
+    def close(self) -> None:
+        """Free the model; the engine cannot be used afterwards. Closing twice is harmless."""
+        ...
