@@ -1,0 +1,5 @@
+"""`python -m bfcl_gate`."""
+
+from bfcl_gate.cli import main
+
+main()

@@ -1,0 +1,53 @@
+"""What both commands share around their work: errors to exit codes, safe text, progress on a terminal."""
+
+import os
+import sys
+from collections.abc import Callable
+from typing import NoReturn
+
+import typer
+
+from bfcl_gate.errors import EdgeAgenticError
+
+INTERRUPTED = 130
+
+
+def safe_text(text: str) -> str:
+    """Return `text` with every control character except newline and tab made visible.
+
+    Traces, models and servers are not trusted with the terminal: an escape sequence could repaint it.
+    """
+    return "".join(c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape").decode() for c in text)
+
+
+def fail(error: EdgeAgenticError) -> NoReturn:
+    """Print the error's paragraph to stderr and leave with its exit code."""
+    sys.stderr.write(safe_text(f"Error: {error}\n"))
+    raise SystemExit(error.exit_code)
+
+
+def run_app(app: Callable[[], object]) -> NoReturn:
+    """Run a typer app; the only place where an error becomes an exit code."""
+    try:
+        app()
+    except EdgeAgenticError as error:
+        fail(error)
+    except KeyboardInterrupt:
+        sys.stderr.write("Interrupted; everything finished so far is kept.\n")
+        raise SystemExit(INTERRUPTED) from None
+    except BrokenPipeError:
+        # The reader of a pipe left (`… | head`); pointing stdout elsewhere keeps the interpreter's exit quiet.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    raise SystemExit(0)
+
+
+def new_app(help_text: str) -> typer.Typer:
+    """Return a typer app with plain help, no completion installers and no framework tracebacks."""
+    return typer.Typer(
+        help=help_text,
+        add_completion=False,
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )

@@ -1,0 +1,5 @@
+"""`python -m edge_agentic`."""
+
+from edge_agentic.cli import main
+
+main()

@@ -1,0 +1,12 @@
+"""`edge-agentic`: how fast does this device advance a coding agent, with a model that still calls tools correctly?"""
+
+from typing import NoReturn
+
+from bfcl_gate.cli.shell import new_app, run_app
+
+app = new_app("Replay recorded coding-agent trajectories on a gated local model and report latency and throughput.")
+
+
+def main() -> NoReturn:
+    """Run the command and leave with its exit code."""
+    run_app(app)
