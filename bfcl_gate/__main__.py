@@ -2,4 +2,5 @@
 
 from bfcl_gate.cli import main
 
-main()
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,175 @@
+"""The timed loop: token ids in, logits and clock readings out; knows no text and no template.
+
+One batch is allocated once and filled through numpy views; between submission and last token nothing
+grows, prints or allocates per token.
+"""
+
+import ctypes
+from array import array
+from time import perf_counter_ns
+from typing import Any, NamedTuple
+
+import numpy as np
+from llama_cpp import llama_cpp as api
+
+from bfcl_gate.errors import EngineError
+from bfcl_gate.model.engine import EngineSettings
+from bfcl_gate.model.llama_engine.binding import FLAG_IS_SET, log_tail, with_fields
+
+N_BATCH = 512
+"""Tokens per llama_decode call and per graph run: the canonical chunk a prompt is evaluated in."""
+
+KV_TYPES = {"f16": api.GGML_TYPE_F16, "q8_0": api.GGML_TYPE_Q8_0, "q4_0": api.GGML_TYPE_Q4_0}
+
+StopFlag = Any  # ctypes array of two bytes: the flag and a zero
+
+
+class Cancelled(Exception):  # noqa: N818 - not an error: someone asked for it
+    """The stop flag was set while decoding."""
+
+
+class Decoded(NamedTuple):
+    """Tokens an answer is made of, one timestamp (ns) a token, and forced steps that agreed."""
+
+    tokens: "array[int]"
+    token_ns: "array[int]"
+    agreed: int
+
+
+class Decoder:
+    """A context of one sequence and what its cache holds."""
+
+    def __init__(self, model: Any, settings: EngineSettings, threads: int, n_vocab: int, stop: StopFlag) -> None:
+        self._stop = stop
+        self._parameters = with_fields(
+            api.llama_context_default_params(),
+            n_ctx=settings.ctx,
+            n_batch=N_BATCH,
+            n_ubatch=N_BATCH,
+            n_seq_max=1,
+            n_outputs_max=1,
+            n_threads=threads,
+            n_threads_batch=threads,
+            flash_attn_type=(
+                api.LLAMA_FLASH_ATTN_TYPE_ENABLED if settings.flash_attn else api.LLAMA_FLASH_ATTN_TYPE_DISABLED
+            ),
+            type_k=KV_TYPES[settings.kv_type],
+            type_v=KV_TYPES[settings.kv_type],
+            swa_full=True,
+            offload_kqv=True,
+            no_perf=True,
+            abort_callback=FLAG_IS_SET,
+            abort_callback_data=ctypes.addressof(stop),
+        )
+        self._context = api.llama_init_from_model(model, self._parameters)
+        if not self._context:
+            raise EngineError(
+                f"llama.cpp could not make a context of {settings.ctx} tokens with {settings.kv_type} KV cache "
+                f"({log_tail()}). Free memory, or lower --ctx or --kv-type."
+            )
+        self.n_ctx: int = api.llama_n_ctx(self._context)
+        self._memory = api.llama_get_memory(self._context)
+        self._n_vocab = n_vocab
+        self._logits_address = 0
+        self._logits = np.empty(0, dtype=np.float32)
+        self._batch = api.llama_batch_init(N_BATCH, 0, 1)
+        self._token = np.ctypeslib.as_array(self._batch.token, (N_BATCH,))
+        self._pos = np.ctypeslib.as_array(self._batch.pos, (N_BATCH,))
+        self._output = np.ctypeslib.as_array(self._batch.logits, (N_BATCH,))
+        np.ctypeslib.as_array(self._batch.n_seq_id, (N_BATCH,))[:] = 1
+        for i in range(N_BATCH):
+            self._batch.seq_id[i][0] = 0
+        self.cached: array[int] = array("i")
+        self.rollback_failures = 0
+
+    def rewind(self, keep: int) -> int:
+        """Cut the cache to its first `keep` tokens and return how many it still holds: `keep`, or 0.
+
+        A memory that cannot be cut there (recurrent state, a slid window) is emptied and counted, so a
+        wrong state is never built upon.
+        """
+        if 0 < keep and api.llama_memory_seq_rm(self._memory, 0, keep, -1) and self._holds(keep):
+            del self.cached[keep:]
+            return keep
+        self.rollback_failures += keep > 0
+        api.llama_memory_clear(self._memory, True)
+        del self.cached[:]
+        return 0
+
+    def _holds(self, keep: int) -> bool:
+        first, last = (f(self._memory, 0) for f in (api.llama_memory_seq_pos_min, api.llama_memory_seq_pos_max))
+        return bool(first == 0 and last == keep - 1)
+
+    def prefill(self, tokens: "array[int]", start: int) -> None:
+        """Evaluate tokens[start:] in chunks of N_BATCH from `start` on, with logits for the last one only."""
+        view = np.frombuffer(tokens, dtype=np.int32)
+        for begin in range(start, len(tokens), N_BATCH):
+            end = min(begin + N_BATCH, len(tokens))
+            count = end - begin
+            self._token[:count] = view[begin:end]
+            self._pos[:count] = np.arange(begin, end, dtype=np.int32)
+            self._output[:count] = 0
+            self._output[count - 1] = end == len(tokens)
+            self._decode(count)
+
+    def _decode(self, count: int) -> None:
+        self._batch.n_tokens = count
+        status = api.llama_decode(self._context, self._batch)
+        if status == 0 and not self._stop[0]:
+            return
+        if status == 2 or self._stop[0]:
+            raise Cancelled
+        raise EngineError(f"llama.cpp could not evaluate a batch (llama_decode returned {status}: {log_tail()}).")
+
+    def _step(self, token: int, position: int) -> None:
+        self._token[0] = token
+        self._pos[0] = position
+        self._output[0] = 1
+        self._decode(1)
+
+    def logits(self) -> "np.ndarray[Any, np.dtype[np.float32]]":
+        """Return a view of the last evaluated token's logits, shape (n_vocab,), valid until the next evaluation."""
+        pointer = api.llama_get_logits_ith(self._context, -1)
+        address = ctypes.cast(pointer, ctypes.c_void_p).value or 0
+        if address != self._logits_address:
+            self._logits_address = address
+            self._logits = np.ctypeslib.as_array(pointer, (self._n_vocab,))
+        return self._logits
+
+    def _pick(self) -> int:
+        # argmax takes the lowest id among equals, so ties do not depend on the build.
+        return int(np.argmax(self.logits()))
+
+    def follow(self, start: int, answer: "array[int]") -> Decoded:
+        """Decode a known answer: compute every step's logits, then take the recorded token.
+
+        The prompt of `start` tokens was just prefilled; the last answer token is not evaluated.
+        """
+        stamps = array("q", bytes(8 * len(answer)))
+        agreed = 0
+        for i, token in enumerate(answer):
+            if i:
+                self._step(answer[i - 1], start + i - 1)
+            agreed += self._pick() == token
+            stamps[i] = perf_counter_ns()
+        return Decoded(answer, stamps, agreed)
+
+    def speak(self, start: int, limit: int, is_end: Any) -> Decoded:
+        """Decode greedily until an end-of-generation token or `limit` tokens."""
+        tokens, stamps = array("i", bytes(4 * limit)), array("q", bytes(8 * limit))
+        count = 0
+        while count < limit:
+            if count:
+                self._step(tokens[count - 1], start + count - 1)
+            tokens[count] = self._pick()
+            stamps[count] = perf_counter_ns()
+            count += 1
+            if is_end(tokens[count - 1]):
+                break
+        return Decoded(tokens[:count], stamps[:count], 0)
+
+    def close(self) -> None:
+        if self._context:
+            api.llama_batch_free(self._batch)
+            api.llama_free(self._context)
+            self._context = None
