@@ -2,9 +2,16 @@
 
 from typing import NoReturn
 
+from bfcl_gate.cli.run import run
 from bfcl_gate.cli.shell import new_app, run_app
 
 app = new_app("Check that a local model still calls functions correctly (BFCL v4).")
+app.command()(run)
+
+
+@app.callback()
+def _commands() -> None:
+    """Check that a local model still calls functions correctly (BFCL v4)."""
 
 
 def main() -> NoReturn:

@@ -1,0 +1,195 @@
+"""One answered gate sample: from what came back to both readings of it, both marks and its gate.jsonl row."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from bfcl_gate.marks import Mark, judge
+from bfcl_gate.model import parse_tool_calls
+from bfcl_gate.model.chat import Message
+from bfcl_gate.ruleset import GatePolicy
+from bfcl_gate.samples import Sample
+
+REQUEST_FAILED = "request_failed"
+"""mark_error of a sample whose request brought no complete answer back; it is wrong on every subset."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """What came back for one sample, before anything is read into it.
+
+    A local engine gives `text` (raw, special tokens rendered); a server or a responses file gives
+    `message`, the OpenAI message it stated. `error` is why no complete answer came back. `syntax` and
+    `prefix` are the engine's, as parse_tool_calls takes them.
+    """
+
+    text: str | None
+    message: Message | None = None
+    finish_reason: str | None = None
+    error: str | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    latency_ns: int | None = None
+    syntax: str = "auto"
+    prefix: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """One row of gate.jsonl. `tool_calls`, `attempts`, `native` and `correct` are those of the judged mode.
+
+    `tool_calls` are {name, arguments} with arguments as JSON text, `attempts` {name, raw_arguments}
+    whether they decode or not. `message` is the JSON text of a stated message, None from a local engine.
+    """
+
+    id: str
+    case: str | int | None
+    subset: str
+    text: str | None
+    message: str | None
+    tool_calls: tuple[Mapping[str, str], ...]
+    attempts: tuple[Mapping[str, str], ...]
+    native: bool | None
+    finish_reason: str | None
+    error: str | None
+    input_tokens: int | None
+    output_tokens: int | None
+    latency_ns: int | None
+    correct_native: bool
+    correct_lenient: bool
+    correct: bool
+    mark_error: str | None
+    parse_error: str | None
+
+    def to_row(self) -> dict[str, Any]:
+        """Return the journal row: a flat JSON object."""
+        row = {field.name: getattr(self, field.name) for field in fields(self)}
+        row["tool_calls"] = [dict(call) for call in self.tool_calls]
+        row["attempts"] = [dict(attempt) for attempt in self.attempts]
+        return row
+
+    @classmethod
+    def from_row(cls, row: Mapping[str, Any]) -> "Answer":
+        """Build an answer from its row; unknown keys are ignored. Raises KeyError for a missing one."""
+        values = {field.name: row[field.name] for field in fields(cls)}
+        values["tool_calls"] = tuple(row["tool_calls"])
+        values["attempts"] = tuple(row["attempts"])
+        return cls(**values)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Reading:
+    """A reply as one mode reads it. `message` is what is judged."""
+
+    message: Message
+    calls: tuple[Mapping[str, str], ...]
+    attempts: tuple[Mapping[str, str], ...]
+    native: bool | None
+    error: str | None
+
+
+def mark_answer(sample: Sample, reply: Reply, policy: GatePolicy, case: str | int | None = None) -> Answer:
+    """Read a reply natively and leniently, judge both under the policy's rules, and return the row."""
+    readings = {mode: _read(sample, reply, mode) for mode in ("native", "lenient")}
+    marks = {mode: _mark(sample, reply, reading, policy) for mode, reading in readings.items()}
+    judged = readings[policy.calls]
+    return Answer(
+        id=sample.id,
+        case=case,
+        subset=sample.subset,
+        text=reply.text,
+        message=None if reply.message is None else json.dumps(reply.message),
+        tool_calls=judged.calls,
+        attempts=judged.attempts,
+        native=judged.native,
+        finish_reason=reply.finish_reason,
+        error=reply.error,
+        input_tokens=reply.input_tokens,
+        output_tokens=reply.output_tokens,
+        latency_ns=reply.latency_ns,
+        correct_native=marks["native"].correct,
+        correct_lenient=marks["lenient"].correct,
+        correct=marks[policy.calls].correct,
+        mark_error=marks[policy.calls].error,
+        parse_error=judged.error,
+    )
+
+
+def _mark(sample: Sample, reply: Reply, reading: _Reading, policy: GatePolicy) -> Mark:
+    if reply.error is not None:
+        return Mark(correct=False, error=REQUEST_FAILED)
+    return judge(sample.id, reading.message, rules=policy.rules)
+
+
+def _read(sample: Sample, reply: Reply, mode: str) -> _Reading:
+    if reply.message is None:
+        return _read_text(sample, reply, mode)
+    stated = reply.message.get("tool_calls") or ()
+    if stated or mode == "native":
+        return _read_stated(reply.message, stated)
+    found = _read_text(sample, Reply(text=reply.message.get("content")), mode)
+    return found if found.attempts else _read_stated(reply.message, ())
+
+
+def _read_text(sample: Sample, reply: Reply, mode: str) -> _Reading:
+    parsed = parse_tool_calls(
+        reply.text or "",
+        sample.tools,
+        syntax=reply.syntax,
+        mode=mode,
+        prefix=reply.prefix,
+        finish=reply.finish_reason or "stop",
+    )
+    attempts = tuple({"name": a.name, "raw_arguments": a.raw_arguments} for a in parsed.attempts)
+    calls = tuple({"name": call.name, "arguments": json.dumps(call.arguments)} for call in parsed.calls)
+    return _Reading(
+        message=_message(parsed.content, parsed.reasoning, attempts),
+        calls=calls,
+        attempts=attempts,
+        native=parsed.native,
+        error=parsed.error,
+    )
+
+
+def _message(content: str, reasoning: str, spoken: list[dict[str, str]]) -> Message:
+    return {
+        "role": "assistant",
+        "content": content,
+        "reasoning_content": reasoning or None,
+        "tool_calls": [{"type": "function", "function": call} for call in spoken] or None,
+    }
+
+
+def _read_stated(message: Message, stated: Any) -> _Reading:
+    """Take a stated message as it is; `stated` is its tool_calls, which may be of any shape."""
+    spoken = [_stated_call(item) for item in stated] if isinstance(stated, list | tuple) else []
+    decoded = [_decodes(call["raw_arguments"]) for call in spoken]
+    return _Reading(
+        message=message,
+        calls=tuple(
+            {"name": call["name"], "arguments": call["raw_arguments"]}
+            for call, good in zip(spoken, decoded, strict=True)
+            if good
+        ),
+        attempts=tuple(spoken),
+        native=True if spoken else None,
+        error=None if all(decoded) else "arguments are not a JSON object",
+    )
+
+
+def _stated_call(item: Any) -> dict[str, str]:
+    function = item.get("function") if isinstance(item, Mapping) else None
+    call = function if isinstance(function, Mapping) else {}
+    name, arguments = call.get("name"), call.get("arguments")
+    return {
+        "name": name if isinstance(name, str) else "",
+        "raw_arguments": arguments if isinstance(arguments, str) else json.dumps(arguments),
+    }
+
+
+def _decodes(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        return False
