@@ -1,0 +1,195 @@
+"""Bytes to rows: every line of a trace file as one JSON object, or the reason why it is none.
+
+A trace file is untrusted: it may be huge, binary, cut off or made to exhaust a parser.
+"""
+
+import hashlib
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, NoReturn
+
+from bfcl_gate.errors import InputError
+from edge_agentic.trace.problems import Problem
+
+MAX_LINE_BYTES = 64 * 2**20
+MAX_DEPTH = 100
+MAX_ERRORS = 1000
+_BOM = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One line of the file that holds a JSON object; `line` is 1-based."""
+
+    line: int
+    value: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RawFile:
+    """A file as read: its rows, the lines that are none, and the SHA-256 of its bytes."""
+
+    rows: tuple[Row, ...]
+    problems: tuple[Problem, ...]
+    sha256: str
+
+
+class _NotARowError(ValueError):
+    """This line cannot be used; the message says why and what to do."""
+
+
+def read_rows(path: Path) -> RawFile:
+    """Read a JSON Lines file once. Blank lines are skipped, as the MLPerf loader skips them.
+
+    Reading stops after `MAX_ERRORS` bad lines. Raises InputError where there is no file to read.
+    """
+    try:
+        with path.open("rb") as file:
+            return _read(file)
+    except IsADirectoryError as error:
+        raise InputError(
+            f"{path}: this is a folder; expected a trace file (JSON Lines). Name the file."
+        ) from error
+    except (OSError, ValueError) as error:  # ValueError: a NUL character in the name
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise InputError(
+            f"{path}: cannot read the trace ({reason}); expected a JSON Lines file. "
+            "Check the path; `edge-agentic traces list` names the bundled traces."
+        ) from error
+
+
+def _read(file: BinaryIO) -> RawFile:
+    rows: list[Row] = []
+    problems: list[Problem] = []
+    digest = hashlib.sha256()
+    for number, raw in _lines(file):
+        digest.update(raw)
+        if not raw.strip():
+            continue
+        try:
+            rows.append(Row(line=number, value=_parse(raw, first=number == 1)))
+        except _NotARowError as error:
+            problems.append(Problem(line=number, field=None, text=str(error)))
+            if len(problems) == MAX_ERRORS:
+                break
+    return RawFile(rows=tuple(rows), problems=tuple(problems), sha256=digest.hexdigest())
+
+
+def _lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
+    """Yield numbered lines; the rest of an overlong line is dropped, its first part fails to parse."""
+    number = 0
+    while raw := file.readline(MAX_LINE_BYTES + 1):
+        number += 1
+        yield number, raw
+        if len(raw) > MAX_LINE_BYTES and not raw.endswith(b"\n"):
+            return
+
+
+def _parse(raw: bytes, *, first: bool) -> dict[str, Any]:
+    if len(raw) > MAX_LINE_BYTES:
+        raise _NotARowError(
+            f"the line is longer than {MAX_LINE_BYTES // 2**20} MiB; expected one JSON object a line. "
+            "Is this a trace file, and does it have line breaks?"
+        )
+    if first and raw.startswith(_BOM):
+        raise _NotARowError("the file starts with a byte order mark; save it as UTF-8 without one.")
+    if b"\0" in raw:
+        raise _NotARowError(
+            "the line holds NUL bytes; expected text. A binary or UTF-16 file cannot be read."
+        )
+    value = _json(_text(raw))
+    if not isinstance(value, dict):
+        raise _NotARowError(
+            f"the line is a JSON {_kind(value)}; expected an object with conversation_id, turn and role."
+        )
+    if _too_deep(value):
+        raise _NotARowError(
+            f"the row is nested more than {MAX_DEPTH} levels deep; no model can be given that."
+        )
+    if b"\\ud" in raw.lower():
+        _refuse_surrogates(value)
+    return value
+
+
+def _text(raw: bytes) -> str:
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise _NotARowError(
+            f"byte {error.start + 1} of the line is not valid UTF-8; save the file as UTF-8 "
+            "(a compressed file must be unpacked first)."
+        ) from error
+
+
+def _json(text: str) -> Any:
+    try:
+        return json.loads(
+            text, object_pairs_hook=_object, parse_constant=_refuse_constant, parse_float=_finite_float
+        )
+    except _NotARowError:
+        raise
+    except json.JSONDecodeError as error:
+        raise _NotARowError(
+            f"column {error.colno} is not valid JSON ({error.msg}); expected one complete JSON object a "
+            "line. A last line that is cut off means that the file was not written to its end."
+        ) from error
+    except ValueError as error:  # an integer with thousands of digits
+        raise _NotARowError(f"the line holds a number that cannot be read ({error}).") from error
+    except RecursionError as error:
+        raise _NotARowError(
+            "the JSON is nested too deeply to be read; no model can be given that."
+        ) from error
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise _NotARowError(f"the key {twice[:80]!r} stands twice in one object; keep the one that is meant.")
+    return value
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise _NotARowError(f"{name} is not JSON; write a number or null.")
+
+
+def _finite_float(text: str) -> float:
+    value = float(text)
+    if math.isinf(value):
+        raise _NotARowError(f"the number {text[:40]} is too large to be read.")
+    return value
+
+
+def _kind(value: Any) -> str:
+    if value is None:
+        return "null"
+    names = {bool: "boolean", int: "number", float: "number", str: "string", list: "array"}
+    return names[type(value)]
+
+
+def _too_deep(value: Any) -> bool:
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        level = [
+            child
+            for parent in level
+            for child in (parent.values() if isinstance(parent, dict) else parent)
+            if isinstance(child, (dict, list))
+        ]
+        if not level:
+            return False
+    return True
+
+
+def _refuse_surrogates(value: Any) -> None:
+    try:
+        json.dumps(value, ensure_ascii=False).encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise _NotARowError(
+            "a text holds half a surrogate pair (\\ud800–\\udfff), which has no UTF-8 form and so cannot be "
+            "sent to a model; replace it by \\ufffd."
+        ) from error
