@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -28,20 +29,24 @@ def _decode(line: bytes) -> dict[str, Any] | None:
     return row if _encode(row).rsplit(b":", 1)[1] == f"{stored}}}\n".encode() else None
 
 
-def read_journal(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a journal without their checksum; a torn last line (a crash) is left out.
+# A whole record with something behind it on the same line: its newline was lost, so nothing here is a torn tail.
+_HIDDEN_RECORD = re.compile(rb'"crc32":[0-9]+\}.', re.DOTALL)
 
-    Raises InputError for a file that cannot be read and for a damaged line before the last.
+
+def read_journal(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a journal without their checksum; a torn tail (a crash while writing) is left out.
+
+    Raises InputError for a file that cannot be read and for a damaged line that was once whole.
     """
     try:
-        lines = path.read_bytes().splitlines(keepends=True)
+        lines = re.findall(rb"[^\n]*\n|[^\n]+", path.read_bytes())
     except OSError as error:
         raise InputError(f"{path}: cannot read the journal ({error.strerror}).") from error
     for number, line in enumerate(lines, start=1):
         row = _decode(line) if line.endswith(b"\n") else None
         if row is not None:
             yield row
-        elif number < len(lines):
+        elif number < len(lines) or line.endswith(b"\n") or _HIDDEN_RECORD.search(line):
             raise InputError(
                 f"{path}:{number}: this journal line does not match its checksum, so the file was altered or the "
                 "disk is failing; expected one JSON object ending in its crc32. Start a new run in another folder."

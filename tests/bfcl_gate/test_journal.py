@@ -1,0 +1,56 @@
+"""Journals survive crashes and notice damage."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bfcl_gate.errors import InputError
+from bfcl_gate.journal import Journal, read_journal
+
+ROWS = [{"id": "a", "n": 1}, {"id": "b", "text": 'line\n"crc32":5}é\x1b'}, {"id": "c", "list": [1, None]}]
+
+
+def written(path: Path) -> bytes:
+    with Journal(path) as journal:
+        for row in ROWS:
+            journal.append(row)
+    return path.read_bytes()
+
+
+def test_rows_come_back_and_the_checksum_is_the_last_key(tmp_path: Path) -> None:
+    data = written(tmp_path / "j.jsonl")
+    assert list(read_journal(tmp_path / "j.jsonl")) == ROWS
+    assert all(line.rsplit(b',"', 1)[1].startswith(b"crc32") for line in data.splitlines())
+
+
+@given(cut=st.integers(min_value=0, max_value=400))
+def test_a_file_cut_anywhere_gives_the_whole_rows_before_the_cut(
+    tmp_path_factory: pytest.TempPathFactory, cut: int
+) -> None:
+    path = tmp_path_factory.mktemp("cut") / "j.jsonl"
+    data = written(path)
+    path.write_bytes(data[:cut])
+    whole = data[:cut].count(b"\n")
+    assert list(read_journal(path)) == ROWS[:whole]
+    with Journal(path) as journal:
+        journal.append({"id": "next"})
+    assert list(read_journal(path)) == [*ROWS[:whole], {"id": "next"}]
+
+
+@given(place=st.integers(min_value=0), flip=st.integers(min_value=1, max_value=255))
+def test_a_changed_byte_is_never_taken_for_data_nor_silently_dropped(
+    tmp_path_factory: pytest.TempPathFactory, place: int, flip: int
+) -> None:
+    path = tmp_path_factory.mktemp("flip") / "j.jsonl"
+    data = bytearray(written(path))
+    data[place % len(data)] ^= flip
+    path.write_bytes(bytes(data))
+    with pytest.raises(InputError, match=r"j\.jsonl:\d"):
+        list(read_journal(path))
+
+
+def test_a_missing_journal_is_an_input_error(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot read the journal"):
+        list(read_journal(tmp_path / "none.jsonl"))
