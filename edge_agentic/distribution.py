@@ -44,7 +44,7 @@ class Distribution:
 
 def distribution(values: Iterable[float | None], *, certify: bool = False) -> Distribution:
     """Summarise `values`; None among them is left out. `certify` adds the early-stopping estimates."""
-    import numpy as np  # here, so that commands without statistics start fast  # noqa: PLC0415
+    import numpy as np  # here, so that commands without statistics start fast
 
     known = np.sort(np.array([v for v in values if v is not None], dtype=np.float64))
     count = len(known)

@@ -6,6 +6,7 @@ no statistic. Dropped turns (`error` set) take wall time but enter no distributi
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from itertools import pairwise
 from typing import Any
 
 from edge_agentic.distribution import distribution
@@ -77,7 +78,9 @@ def pooled_decode_tokens_per_s(turns: Iterable[TurnResult]) -> float | None:
 def duration_s(sessions: Iterable[Sequence[TurnResult]]) -> float | None:
     """Wall time = last completed_ns - first submitted_ns, tool delays included; summed over the sessions of a
     resumed run, because the break between two sessions is no work and a reboot restarts the clock."""
-    spans = [max(t.completed_ns for t in turns) - min(t.submitted_ns for t in turns) for turns in sessions if turns]
+    spans = [
+        max(t.completed_ns for t in turns) - min(t.submitted_ns for t in turns) for turns in sessions if turns
+    ]
     return sum(spans) / NS_PER_S if spans else None
 
 
@@ -155,7 +158,7 @@ def mlperf_output_tokens(turn: TurnResult) -> int | None:
 
 
 def mlperf_tpot_ms(turn: TurnResult) -> float | None:
-    """MLPerf's TPOT = (completed_ns - first_token_ns) / tokens after the first piece, in ms; None for none."""
+    """MLPerf's TPOT = (completed_ns - first_token_ns) / tokens after the first piece, in ms; else None."""
     tokens = mlperf_output_tokens(turn)
     if turn.first_token_ns is None or tokens is None or tokens < 2:
         return None
@@ -177,12 +180,16 @@ def mlperf(turns: Sequence[TurnResult], wall_s: float | None) -> dict[str, Any]:
     }
 
 
-def performance(turns: Sequence[TurnResult], *, seams: Seams = (), starts: Collection[int] = ()) -> dict[str, Any]:
+def performance(
+    turns: Sequence[TurnResult], *, seams: Seams = (), starts: Collection[int] = ()
+) -> dict[str, Any]:
     """Return the `performance` object of result.json, without `roofline` and `energy` (measured elsewhere).
 
     `starts` are the indices in `turns` at which a resumed run began again.
     """
-    sessions = [[t for t in part if (t.trajectory_id, t.turn) not in seams] for part in _sessions(turns, starts)]
+    sessions = [
+        [t for t in part if (t.trajectory_id, t.turn) not in seams] for part in _sessions(turns, starts)
+    ]
     timed = [turn for session in sessions for turn in session]
     answered = [turn for turn in timed if turn.error is None]
     wall_s = duration_s(sessions)
@@ -209,7 +216,7 @@ def performance(turns: Sequence[TurnResult], *, seams: Seams = (), starts: Colle
 
 def _sessions(turns: Sequence[TurnResult], starts: Collection[int]) -> list[Sequence[TurnResult]]:
     cuts = sorted({0, *starts, len(turns)})
-    return [turns[begin:end] for begin, end in zip(cuts, cuts[1:], strict=False)]
+    return [turns[begin:end] for begin, end in pairwise(cuts)]
 
 
 def _times(

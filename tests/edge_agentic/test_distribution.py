@@ -40,21 +40,32 @@ def test_none_is_left_out() -> None:
 
 @pytest.mark.parametrize(
     ("name", "index"),
-    [("50", 503), ("75", 754), ("80", 804), ("90", 905), ("95", 955), ("97", 975), ("99", 995), ("99.9", 1004)],
+    [
+        ("50", 503),
+        ("75", 754),
+        ("80", 804),
+        ("90", 905),
+        ("95", 955),
+        ("97", 975),
+        ("99", 995),
+        ("99.9", 1004),
+    ],
 )
 def test_percentiles_sit_where_the_reference_puts_them_for_1007_turns(name: str, index: int) -> None:
     assert dict(distribution(range(1007)).percentiles)[name] == index
 
 
 @pytest.mark.parametrize(
-    ("name", "index"), [("50", 541), ("75", 788), ("80", 836), ("90", 929), ("95", 973), ("97", 990), ("99", 1004)]
+    ("name", "index"),
+    [("50", 541), ("75", 788), ("80", 836), ("90", 929), ("95", 973), ("97", 990), ("99", 1004)],
 )
 def test_certified_estimates_sit_where_the_reference_puts_them_for_1007_turns(name: str, index: int) -> None:
     assert dict(distribution(range(1007), certify=True).certified)[name] == index
 
 
 @pytest.mark.parametrize(
-    ("p", "rank"), [(0.5, 466), (0.75, 219), (0.8, 171), (0.9, 78), (0.95, 34), (0.97, 17), (0.99, 3), (0.999, None)]
+    ("p", "rank"),
+    [(0.5, 466), (0.75, 219), (0.8, 171), (0.9, 78), (0.95, 34), (0.97, 17), (0.99, 3), (0.999, None)],
 )
 def test_t_star_of_1007_turns(p: float, rank: int | None) -> None:
     assert certified_rank(1007, p) == rank
@@ -72,7 +83,8 @@ def test_least_number_of_values_that_certifies_a_percentile(p: float, least: int
 @given(st.integers(0, 60), st.sampled_from([Fraction(1, 2), Fraction(3, 4), Fraction(9, 10)]))
 def test_t_star_agrees_with_exact_fractions(count: int, p: Fraction) -> None:
     at_most = [
-        sum(math.comb(count, k) * (1 - p) ** k * p ** (count - k) for k in range(t + 1)) for t in range(count + 1)
+        sum(math.comb(count, k) * (1 - p) ** k * p ** (count - k) for k in range(t + 1))
+        for t in range(count + 1)
     ]
     certain = [t for t in range(1, count + 1) if at_most[t] < Fraction(1, 100)]
     assert certified_rank(count, float(p)) == (max(certain) if certain else None)

@@ -1,0 +1,111 @@
+"""result.json: built from a run's facts, checked against its schema, written once."""
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from bfcl_gate.errors import InputError
+from bfcl_gate.run_folder import write_json
+from edge_agentic import metrics
+from edge_agentic.turns import TurnResult
+from edge_agentic.validity import Check, valid
+
+SCHEMA_VERSION = 1
+
+_FROM_MANIFEST = ("ruleset", "engine_id", "config_id", "model", "engine", "trace", "environment")
+
+
+def build_result(
+    manifest: Mapping[str, Any],
+    turns: Sequence[TurnResult],
+    gate: Mapping[str, Any] | None,
+    checks: Sequence[Check],
+    *,
+    seams: Collection[tuple[str, int]] = (),
+    starts: Collection[int] = (),
+    snapshots: Sequence[Mapping[str, Any]] = (),
+    roofline: Mapping[str, Any] | None = None,
+    energy: Mapping[str, Any] | None = None,
+    complete: bool = True,
+) -> dict[str, Any]:
+    """Return the document of result.json.
+
+    `manifest` is run.json; `gate` the object of `bfcl_gate.verdict`, None before there is a verdict; `seams`
+    and `starts` as `edge_agentic.metrics` takes them; `snapshots` the {"before", "after"} pairs that the
+    checks were made from. `performance` is null unless the gate passed. `complete` is false for the report
+    of an interrupted run, which is shown and never written.
+    """
+    passed = gate is not None and gate["passed"]
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "tool_version": manifest.get("tool_version"),
+        "created_at": manifest.get("created_at"),
+        "complete": complete,
+        "valid": complete and valid(checks),
+        "reduced": bool(manifest.get("reduced", False)),
+        "profile": manifest.get("profile"),
+        **{key: manifest.get(key) for key in _FROM_MANIFEST},
+        "options": dict(manifest.get("options", {})),
+        "planned": dict(manifest.get("planned", {})),
+        "validity": [check.to_dict() for check in checks],
+        "snapshots": [dict(pair) for pair in snapshots],
+        "gate": None if gate is None else dict(gate),
+        "performance": _performance(turns, seams, starts, roofline, energy) if passed else None,
+    }
+
+
+def ungated_performance(
+    turns: Sequence[TurnResult], seams: Collection[tuple[str, int]] = (), starts: Collection[int] = ()
+) -> dict[str, Any]:
+    """Return the performance of turns whose gate did not pass, for `--show-ungated` and nothing else."""
+    return _performance(turns, seams, starts, None, None)
+
+
+def _performance(
+    turns: Sequence[TurnResult],
+    seams: Collection[tuple[str, int]],
+    starts: Collection[int],
+    roofline: Mapping[str, Any] | None,
+    energy: Mapping[str, Any] | None,
+) -> dict[str, Any]:
+    return {
+        **metrics.performance(turns, seams=seams, starts=starts),
+        "roofline": dict(roofline or {}),
+        "energy": None if energy is None else dict(energy),
+    }
+
+
+def write_result(path: Path, result: Mapping[str, Any]) -> None:
+    """Write result.json so that a reader sees all of it or nothing.
+
+    Raises InputError where it exists already, SourceError when the disk refuses.
+    """
+    if path.exists():
+        raise InputError(f"{path}: this run already has a result, and a result is written once.")
+    write_json(path, result)
+
+
+@cache
+def schema() -> dict[str, Any]:
+    """Return the JSON Schema of result.json as shipped in the package."""
+    text = (files("edge_agentic") / "result_schema.json").read_text(encoding="utf-8")
+    loaded: dict[str, Any] = json.loads(text)
+    return loaded
+
+
+def check_result(result: Any, where: str) -> None:
+    """Raise InputError naming the first field of a result document that breaks the schema."""
+    from jsonschema import Draft202012Validator
+
+    errors = sorted(
+        Draft202012Validator(schema()).iter_errors(result), key=lambda error: str(error.json_path)
+    )
+    if errors:
+        first = errors[0]
+        raise InputError(
+            f"{where}: field {first.json_path}: {first.message[:200]}. Expected a result of schema version "
+            f"{SCHEMA_VERSION}; delete it and run `edge-agentic run --resume` to have it made again."
+        )

@@ -1,0 +1,152 @@
+"""A run directory read back: the manifest, the turns, and the result where there is one. Needs no model."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import isclose
+from pathlib import Path
+from typing import Any
+
+from bfcl_gate.errors import InputError
+from bfcl_gate.journal import read_journal
+from bfcl_gate.run_folder import JOURNAL, MANIFEST, RESULT, read_json
+from edge_agentic.report.document import build_result, check_result, ungated_performance
+from edge_agentic.turns import TurnResult
+from edge_agentic.validity import check_run
+
+TURNS = "turns.jsonl"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredTurns:
+    """What turns.jsonl holds. `seams` are (trajectory_id, turn) of turns that a resume left out of statistics,
+    `starts` the indices in `turns` at which a resumed run began again."""
+
+    turns: tuple[TurnResult, ...] = ()
+    seams: frozenset[tuple[str, int]] = frozenset()
+    starts: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredRun:
+    """One run directory. `gate_rows` counts the answered gate samples; `result` is None before there is one."""
+
+    manifest: Mapping[str, Any]
+    replay: StoredTurns
+    gate_rows: int
+    result: Mapping[str, Any] | None
+
+
+def read_turns(path: Path) -> StoredTurns:
+    """Read turns.jsonl; a file that does not exist yet holds no turns.
+
+    Rows with `_type` are not turns: `seam` names the trajectory and turn to leave out, any other one after a
+    turn (header, warm-up, priming) says that the run was taken up again there.
+    Raises InputError for a row that lacks a field or holds the wrong type.
+    """
+    turns: list[TurnResult] = []
+    seams: set[tuple[str, int]] = set()
+    starts: set[int] = set()
+    for number, row in enumerate(read_journal(path) if path.exists() else (), start=1):
+        if "_type" not in row:
+            turns.append(_turn(row, f"{path}:{number}"))
+        elif row["_type"] == "seam":
+            seams.add((str(row.get("trajectory_id")), row.get("turn", -1)))
+        elif turns:
+            starts.add(len(turns))
+    return StoredTurns(
+        turns=tuple(turns), seams=frozenset(seams), starts=tuple(sorted(starts - {len(turns)}))
+    )
+
+
+def load_run(folder: Path) -> StoredRun:
+    """Read a run directory. Raises InputError where it is none, or where result.json and the journal disagree."""
+    if not (folder / MANIFEST).is_file():
+        raise InputError(
+            f"{folder}: not a run directory, it has no {MANIFEST}; expected the --output of `edge-agentic run`."
+        )
+    replay = read_turns(folder / TURNS)
+    gate = folder / JOURNAL
+    gate_rows = sum("_type" not in row for row in read_journal(gate)) if gate.exists() else 0
+    result = read_json(folder / RESULT) if (folder / RESULT).exists() else None
+    if result is not None:
+        check_result(result, str(folder / RESULT))
+        _require_agreement(result, replay, folder)
+    return StoredRun(manifest=read_json(folder / MANIFEST), replay=replay, gate_rows=gate_rows, result=result)
+
+
+def result_of(run: StoredRun) -> dict[str, Any]:
+    """Return the run's result; for an interrupted run a partial one without gate and performance."""
+    if run.result is not None:
+        return dict(run.result)
+    replay = run.replay
+    checks = check_run(run.manifest, replay.turns, seams=replay.seams)
+    return build_result(
+        run.manifest, replay.turns, None, checks, seams=replay.seams, starts=replay.starts, complete=False
+    )
+
+
+def ungated_of(run: StoredRun) -> dict[str, Any] | None:
+    """Return what the turns say about speed; None without a single turn."""
+    replay = run.replay
+    return ungated_performance(replay.turns, replay.seams, replay.starts) if replay.turns else None
+
+
+_TYPES: dict[str, tuple[type, ...]] = {
+    "trajectory_id": (str,),
+    "turn": (int,),
+    "position": (int,),
+    "decode": (str,),
+    "submitted_ns": (int,),
+    "completed_ns": (int,),
+    "token_ns": (list,),
+    **dict.fromkeys(
+        ("input_tokens", "possible_tokens", "reused_tokens", "evaluated_tokens", "output_tokens"),
+        (int, type(None)),
+    ),
+    **dict.fromkeys(("rendered_ns", "first_token_ns", "agreed_tokens"), (int, type(None))),
+    **dict.fromkeys(("text", "finish_reason", "error"), (str, type(None))),
+    **dict.fromkeys(("agreement", "token_agreement"), (float, int, type(None))),
+    "tool_calls": (list, type(None)),
+    "native": (bool, type(None)),
+}
+_MAY_BE_ABSENT = {"possible_tokens", "agreed_tokens"}
+
+
+def _turn(row: Mapping[str, Any], where: str) -> TurnResult:
+    for name, types in _TYPES.items():
+        if name not in row and name not in _MAY_BE_ABSENT:
+            raise InputError(
+                f"{where}: field {name} is missing; expected a row of {TURNS} as `run` writes it."
+            )
+        value = row.get(name)
+        if not isinstance(value, types) and (name in row or name not in _MAY_BE_ABSENT):
+            kinds = " or ".join(kind.__name__ for kind in types)
+            raise InputError(f"{where}: field {name} is {type(value).__name__}; expected {kinds}.")
+    if not all(type(ns) is int for ns in row["token_ns"]):
+        raise InputError(f"{where}: field token_ns holds something that is no integer of nanoseconds.")
+    return TurnResult.from_row({**dict.fromkeys(_MAY_BE_ABSENT), **row})
+
+
+def _require_agreement(result: Mapping[str, Any], replay: StoredTurns, folder: Path) -> None:
+    stored = result["performance"]
+    if stored is None:
+        return
+    again = ungated_performance(replay.turns, replay.seams, replay.starts)
+    again = {key: value for key, value in again.items() if key not in ("roofline", "energy")}
+    if (field := _difference(stored, again, "performance")) is not None:
+        raise InputError(
+            f"{folder / RESULT}: field {field} is not what {TURNS} gives, so one of the two files was altered "
+            "or belongs to another run; neither can be trusted."
+        )
+
+
+def _difference(stored: Any, again: Any, name: str) -> str | None:
+    """Return the name of the first field that differs; numbers may differ by rounding."""
+    if isinstance(again, Mapping):
+        if not isinstance(stored, Mapping):
+            return name
+        found = (_difference(stored.get(key), value, f"{name}.{key}") for key, value in again.items())
+        return next((field for field in found if field is not None), None)
+    if isinstance(again, float) and isinstance(stored, (int, float)):
+        return None if isclose(stored, again, rel_tol=1e-9, abs_tol=1e-12) else name
+    return None if stored == again else name
