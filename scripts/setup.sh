@@ -1,0 +1,55 @@
+# Sourced by the other scripts: makes .venv and installs the product into it, once.
+#
+#   setup            what `edge-agentic` needs
+#   setup dev        the same, and the tools of scripts/check and the tests
+#
+# A second call does nothing: a stamp remembers pyproject.toml and the kind of set-up.
+
+root=$(CDPATH= cd -- "$(dirname -- "$0")/.." && pwd)
+venv="$root/.venv"
+python=${PYTHON:-python3}
+
+stop() {
+    echo "Error: $1" >&2
+    exit 2
+}
+
+# need COMMAND PACKAGE WHAT: installs the package where that is allowed without asking, else names it.
+need() {
+    command -v "$1" >/dev/null 2>&1 && return
+    install_package "$2"
+    command -v "$1" >/dev/null 2>&1 || stop "$3 is missing; install it, on Debian, Ubuntu and Jetson with: sudo apt-get install $2"
+}
+
+install_package() {
+    [ "${setup_kind:-}" = dev ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1 || return 0
+    { apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$1"; } >&2 || return 0
+}
+
+make_venv() {
+    [ -x "$venv/bin/python" ] && "$venv/bin/python" -m pip --version >/dev/null 2>&1 && return
+    need "$python" python3 "Python 3.10 or newer"
+    "$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))' ||
+        stop "$("$python" --version) is too old; Python 3.10 or newer is needed (set PYTHON=/path/to/python3)."
+    "$python" -c 'import ensurepip, venv' 2>/dev/null || install_package python3-venv
+    "$python" -c 'import ensurepip, venv' 2>/dev/null ||
+        stop "this Python cannot make virtual environments; install them, on Debian, Ubuntu and Jetson with: sudo apt-get install python3-venv"
+    "$python" -m venv --clear "$venv"
+}
+
+setup() {
+    setup_kind=${1:-user}
+    extra=
+    [ "$setup_kind" = dev ] && extra='[dev]'
+    stamp="$setup_kind $(cksum <"$root/pyproject.toml")"
+    [ -x "$venv/bin/edge-agentic" ] && grep -qxF "$stamp" "$venv/stamp" 2>/dev/null && return
+    make_venv
+    if ! "$venv/bin/python" -c 'import llama_cpp' >/dev/null 2>&1; then
+        need c++ g++ "a C++ compiler (llama.cpp is built on this machine)"
+        echo "Building llama.cpp for this machine, once: about 4 minutes on 2 cores." >&2
+    fi
+    "$venv/bin/python" -m pip install --quiet --upgrade pip >&2
+    "$venv/bin/python" -m pip install --quiet --editable "$root$extra" >&2 ||
+        stop "the installation failed; the lines above say why. Run the same command again once that is repaired."
+    echo "$stamp" >>"$venv/stamp"
+}
