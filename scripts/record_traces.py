@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""Record traces/smoke.jsonl: play each session of scripts/sessions with its tools executed for real.
+
+A session is a folder with `session.py` (system prompt, tools, task and the assistant's turns, written by
+hand) and `workspace/` (the code it works on). Outputs, exit codes and delays are what came back. A session
+counts only if its check passes at the end and failed before it. Run again, everything but delays and
+printed timings is the same.
+
+    python scripts/record_traces.py [--output traces/smoke.jsonl] [SESSION…]
+"""
+
+import argparse
+import datetime
+import hashlib
+import json
+import runpy
+import socket
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from agent_tools import Workspace, call_tool
+
+SCRIPTS = Path(__file__).resolve().parent
+SESSIONS = SCRIPTS / "sessions"
+TRACE = SCRIPTS.parent / "traces" / "smoke.jsonl"
+
+
+def main() -> None:
+    arguments = _arguments()
+    names = arguments.sessions or sorted(folder.parent.name for folder in SESSIONS.glob("*/session.py"))
+    rows = [_metadata(), *(row for name in names for row in record(SESSIONS / name))]
+    text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    _refuse_traces_of_this_machine(text)
+    arguments.output.write_text(text, "utf-8")
+    sums = "".join(f"{_sha256(path)}  {path.name}\n" for path in sorted(arguments.output.parent.glob("*.jsonl")))
+    (arguments.output.parent / "SHA256SUMS").write_text(sums, "ascii")
+    print(f"{arguments.output}: {len(names)} sessions, {len(rows) - 1} rows")
+
+
+def record(folder: Path) -> list[dict[str, Any]]:
+    """Play one session and return its trace rows. Exits where the session does not end in success."""
+    session = runpy.run_path(str(folder / "session.py"))
+    with tempfile.TemporaryDirectory() as scratch:
+        workspace = Workspace.copy_of(folder / "workspace", Path(scratch))
+        if workspace.run(session["CHECK"])[1] == 0:
+            sys.exit(f"{folder.name}: the check passes before anything was done")
+        rows = list(_play(session, workspace))
+        output, code = workspace.run(session["CHECK"])
+        if code != 0:
+            sys.exit(f"{folder.name}: the check fails at the end\n{output}")
+    return [{"conversation_id": folder.name, "turn": i, **row} for i, row in enumerate(rows, start=1)]
+
+
+def _play(session: dict[str, Any], workspace: Workspace) -> Iterator[dict[str, Any]]:
+    yield {"role": "user", "content": session["TASK"], "system": session["SYSTEM"], "tools": session["TOOLS"]}
+    number = 0
+    for step in session["STEPS"]:
+        if "user" in step:
+            yield {"role": "user", "content": step["user"]}
+            continue
+        calls = [
+            {"id": f"call_{number + i}", "type": "function", "function": {"name": n, "arguments": json.dumps(a, ensure_ascii=False)}}
+            for i, (n, a) in enumerate(step.get("calls", ()))
+        ]
+        number += len(calls)
+        yield {"role": "assistant", **{k: step[k] for k in ("content", "reasoning_content") if k in step}} | (
+            {"tool_calls": calls} if calls else {}
+        )
+        if calls:
+            yield _results(step["calls"], calls, workspace)
+
+
+def _results(
+    asked: Sequence[tuple[str, dict[str, Any]]], calls: Sequence[dict[str, Any]], workspace: Workspace
+) -> dict[str, Any]:
+    """Execute the calls of one answer one after the other; the delay is the time that took."""
+    started_ns = time.perf_counter_ns()
+    contents = [call_tool(workspace, name, arguments) for name, arguments in asked]
+    delay_s = (time.perf_counter_ns() - started_ns) / 1e9
+    results = [
+        {"tool_call_id": call["id"], "content": content} for call, content in zip(calls, contents, strict=True)
+    ]
+    return {"role": "tool", "tool_results": results, "delay_seconds": round(delay_s, 6)}
+
+
+def _metadata() -> dict[str, Any]:
+    return {
+        "_type": "dataset_metadata",
+        "name": "smoke",
+        "description": "Three short coding-agent sessions: a failing test, a command-line bug, a log analysis.",
+        "licence": "Apache-2.0",
+        "recorder": "scripts/record_traces.py",
+        "agent": "assistant turns written by hand, tool calls executed for real",
+        "recorded_at": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "source": "scripts/sessions",
+        "schema_version": 1,
+    }
+
+
+def _refuse_traces_of_this_machine(text: str) -> None:
+    places = {str(Path.home()), tempfile.gettempdir(), sys.prefix, sys.base_prefix, socket.gethostname()}
+    for word in places - {"/", "/usr"}:
+        if word in text:
+            sys.exit(f"the recording holds {word!r}, which belongs to this machine; nothing was written")
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Record the bundled trace.")
+    parser.add_argument("sessions", nargs="*", metavar="SESSION", help="folders of scripts/sessions (all)")
+    parser.add_argument("--output", type=Path, default=TRACE, help="trace file to write")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Bank bookings and monthly statements."""
