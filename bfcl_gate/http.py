@@ -1,0 +1,157 @@
+"""The HTTP client: files over HTTPS, with timeouts, resumption and one clear paragraph for every failure."""
+
+import ipaddress
+import shutil
+import urllib.request
+from collections.abc import Callable
+from errno import ENOSPC
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bfcl_gate.errors import SourceError
+
+if TYPE_CHECKING:
+    import httpx2
+
+Report = Callable[[int, int | None], None]
+"""Called with (bytes done, bytes in total or None)."""
+
+_CONNECT_S = 5.0  # out of reach has to show before a user believes the program hangs
+_READ_S = 30.0
+_CONNECTIONS = 5
+_CHUNK_BYTES = 1 << 18
+
+
+def download(url: str, part: Path, *, size_bytes: int | None, report: Report | None = None) -> None:
+    """Fetch `url` into the file `part`, continuing after the bytes that it already holds.
+
+    Only HTTPS is spoken, after redirects too (plain HTTP to this machine itself apart). A broken connection is
+    taken up again as long as each brings new bytes. What arrives is not verified here: compare its hash.
+    Raises SourceError when the source fails, OSError when the disk does.
+    """
+    import httpx2
+
+    with _open_client(url) as client:
+        for _ in range(_CONNECTIONS):
+            before = _size(part)
+            try:
+                _continue(client, url, part, size_bytes, report or (lambda done, total: None))
+                return
+            except httpx2.TransportError as error:
+                if _size(part) <= before:
+                    raise SourceError(_network_problem(url, error)) from error
+            except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+                raise SourceError(_network_problem(url, error)) from error
+    raise SourceError(
+        f"{_host(url)} broke the connection {_CONNECTIONS} times; what arrived is kept for later."
+    )
+
+
+def require_space(folder: Path, needed_bytes: int) -> None:
+    """Raise OSError (ENOSPC) when the file system of `folder` has less than that free."""
+    free = shutil.disk_usage(folder).free
+    if free < needed_bytes:
+        raise OSError(ENOSPC, f"{needed_bytes:,} bytes are needed, {free:,} are free")
+
+
+def _open_client(url: str) -> "httpx2.Client":
+    """Return a client that honours the proxy and certificate settings of the environment."""
+    import httpx2
+
+    def refuse_plain_http(request: httpx2.Request) -> None:
+        local = _is_loopback(request.url.host) and _is_loopback(httpx2.URL(url).host)
+        if request.url.scheme != "https" and not local:
+            raise SourceError(
+                f"{_host(url)} leads to {request.url.scheme}://{request.url.host}; only https is accepted."
+            )
+
+    try:
+        return httpx2.Client(
+            timeout=httpx2.Timeout(_READ_S, connect=_CONNECT_S),
+            follow_redirects=True,
+            max_redirects=10,
+            event_hooks={"request": [refuse_plain_http]},
+            headers={"User-Agent": "edge-agentic", "Accept-Encoding": "identity"},
+        )
+    except (ValueError, ImportError, OSError) as error:
+        raise SourceError(
+            f"the HTTP client cannot be set up with the proxy or certificate settings of the environment ({error}); "
+            "look at HTTPS_PROXY, ALL_PROXY, NO_PROXY, SSL_CERT_FILE and SSL_CERT_DIR."
+        ) from error
+
+
+def _continue(client: "httpx2.Client", url: str, part: Path, size_bytes: int | None, report: Report) -> None:
+    """Make one request and append its body."""
+    have = _size(part)
+    with client.stream("GET", url, headers={"Range": f"bytes={have}-"} if have else {}) as response:
+        unusable = response.status_code == 416 and have > 0
+        if not unusable:
+            start, total = _accept(response, have, size_bytes)
+            _append(response, part, start, total, report)
+    if unusable:
+        part.unlink()
+        _continue(client, url, part, size_bytes, report)
+
+
+def _accept(response: "httpx2.Response", have: int, size_bytes: int | None) -> tuple[int, int]:
+    """Return (offset of the body in the file, size of the whole file) or raise SourceError."""
+    host, status = response.request.url.host, response.status_code
+    if status not in (200, 206):
+        raise SourceError(f"{host} answered {status} {response.reason_phrase}.")
+    if "text/html" in response.headers.get("Content-Type", ""):
+        raise SourceError(
+            f"{host} sent a web page instead of the file; perhaps this network asks for a login first."
+        )
+    start, total = (0, response.headers.get("Content-Length", ""))
+    if status == 206:
+        unit, _, span = response.headers.get("Content-Range", "").partition(" ")
+        first, _, total = span.replace("/", "-").partition("-")[0], "", span.rpartition("/")[2]
+        start = have
+        if unit != "bytes" or first != str(have):
+            raise SourceError(f"{host} sent another part of the file than the one asked for.")
+    if not total.isdigit():
+        raise SourceError(f"{host} does not say how large the file is.")
+    if size_bytes is not None and int(total) != size_bytes:
+        raise SourceError(f"{host} offers a file of {int(total):,} bytes where {size_bytes:,} are expected.")
+    return start, int(total)
+
+
+def _append(response: "httpx2.Response", part: Path, start: int, total: int, report: Report) -> None:
+    import httpx2
+
+    require_space(part.parent, total - start)
+    done = start
+    with part.open("r+b" if start else "wb") as file:
+        file.seek(start)
+        file.truncate()
+        for chunk in response.iter_raw(_CHUNK_BYTES):
+            done += len(chunk)
+            if done > total:
+                raise SourceError(
+                    f"{response.request.url.host} sent more than the {total:,} bytes it announced."
+                )
+            file.write(chunk)
+            report(done, total)
+    if done < total:
+        raise httpx2.RemoteProtocolError(f"the body ended after {done:,} of {total:,} bytes")
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
+
+
+def _host(url: str) -> str:
+    return url.split("/")[2] if url.count("/") >= 2 else url
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _network_problem(url: str, error: Exception) -> str:
+    detail = str(error) or type(error).__name__
+    proxy = " through the proxy this environment names" if urllib.request.getproxies() else ""
+    return f"{_host(url)} cannot be reached{proxy} ({detail})."
