@@ -20,7 +20,7 @@ _CPUS = "sys/devices/system/cpu"
 
 
 def describe(root: Path = Path("/")) -> dict[str, Any]:
-    """Return what the machine is: processor, memory, system, packages, power, thermal, limits, accelerator."""
+    """Return what the machine is: processor, memory, system, packages, power, heat, limits, accelerator."""
     return _present(
         {
             "machine": _first(root, "proc/device-tree/model", "sys/class/dmi/id/product_name"),
@@ -233,7 +233,7 @@ def _suspended_s() -> float | None:
 
 
 def _cpu_times(root: Path) -> dict[str, float] | None:
-    """Seconds the processors were busy and could have been, and what this process and its descendants used."""
+    """Seconds the processors were busy, could have been, and spent on this process and its descendants."""
     first = (_read(root / "proc/stat") or "").splitlines()[:1]
     ticks = [int(word) for word in first[0].split()[1:9]] if first else []
     if len(ticks) < 8:

@@ -18,7 +18,7 @@ TURNS = "turns.jsonl"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredTurns:
-    """What turns.jsonl holds. `seams` are (trajectory_id, turn) of turns that a resume left out of statistics,
+    """What turns.jsonl holds. `seams` are the (trajectory_id, turn) that a resume left out of statistics,
     `starts` the indices in `turns` at which a resumed run began again."""
 
     turns: tuple[TurnResult, ...] = ()
@@ -28,7 +28,7 @@ class StoredTurns:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredRun:
-    """One run directory. `gate_rows` counts the answered gate samples; `result` is None before there is one."""
+    """One run directory. `gate_rows` counts the answered gate samples; `result` is None until it exists."""
 
     manifest: Mapping[str, Any]
     replay: StoredTurns
@@ -59,10 +59,10 @@ def read_turns(path: Path) -> StoredTurns:
 
 
 def load_run(folder: Path) -> StoredRun:
-    """Read a run directory. Raises InputError where it is none, or where result.json and the journal disagree."""
+    """Read a run directory. Raises InputError where it is none or its result and its journal disagree."""
     if not (folder / MANIFEST).is_file():
         raise InputError(
-            f"{folder}: not a run directory, it has no {MANIFEST}; expected the --output of `edge-agentic run`."
+            f"{folder}: not a run directory (no {MANIFEST}); expected the --output of an `edge-agentic run`."
         )
     replay = read_turns(folder / TURNS)
     gate = folder / JOURNAL
@@ -135,8 +135,8 @@ def _require_agreement(result: Mapping[str, Any], replay: StoredTurns, folder: P
     again = {key: value for key, value in again.items() if key not in ("roofline", "energy")}
     if (field := _difference(stored, again, "performance")) is not None:
         raise InputError(
-            f"{folder / RESULT}: field {field} is not what {TURNS} gives, so one of the two files was altered "
-            "or belongs to another run; neither can be trusted."
+            f"{folder / RESULT}: field {field} is not what {TURNS} gives, so one of the files was "
+            "altered or belongs to another run; neither can be trusted."
         )
 
 

@@ -93,7 +93,7 @@ def suspend(pairs: Sequence[Pair]) -> Check | None:
 
 
 def clock_step(pairs: Sequence[Pair]) -> Check | None:
-    """The wall clock was not set; timings use the monotonic clock, but logs of other tools would not match."""
+    """The wall clock was not set: timings do not use it, but the logs of other tools would not match."""
     steps = [
         abs(a["wall_minus_monotonic_s"] - b["wall_minus_monotonic_s"] - (_delta(b, a, "suspended_s") or 0.0))
         for b, a in pairs

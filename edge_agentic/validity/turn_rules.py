@@ -22,7 +22,7 @@ def check_turns(
     seams: Collection[tuple[str, int]],
     condition: str,
 ) -> tuple[Check, ...]:
-    """Apply the rules to the turns of a run; `condition` is the level of what the machine's state explains."""
+    """Apply the rules to the turns of a run; `condition` is the level of what the machine may explain."""
     planned, engine = manifest.get("planned", {}), manifest.get("engine", {})
     answered = [turn for turn in turns if turn.error is None]
     timed = [turn for turn in answered if (turn.trajectory_id, turn.turn) not in seams]
@@ -53,7 +53,8 @@ def completeness(turns: Sequence[TurnResult], planned_turns: int | None) -> Chec
         faults.append(f"{planned_turns - len(asked)} never asked")
     if len(asked) < len(turns):
         faults.append(f"{len(turns) - len(asked)} asked twice")
-    of = f"{len(turns) - len(dropped)} of {len(asked) if planned_turns is None else planned_turns} turns answered"
+    expected = len(asked) if planned_turns is None else planned_turns
+    of = f"{len(turns) - len(dropped)} of {expected} turns answered"
     return Check("completeness", INVALID, not faults and bool(turns), "; ".join([of, *faults]) + ".")
 
 
@@ -150,7 +151,7 @@ def prefix_reuse(timed: Sequence[TurnResult]) -> Check | None:
     if possible == 0:
         return None
     misses = sum(r < p for p, r in known)
-    detail = f"{reused} of {possible} possible prefix tokens were reused, {misses} turns reused less than possible."
+    detail = f"{reused} of {possible} possible prefix tokens were reused; turns that fell short: {misses}."
     return Check("prefix_reuse", WARN, reused >= LEAST_REUSE * possible, detail)
 
 

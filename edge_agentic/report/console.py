@@ -1,0 +1,30 @@
+"""The report as text for a terminal: the verdict first, columns aligned, nothing that does not exist."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from edge_agentic.report.content import sections, verdict
+from edge_agentic.report.performance_block import marked
+from edge_agentic.report.words import Section
+
+
+def render_text(result: Mapping[str, Any], *, show_ungated: Mapping[str, Any] | None = None) -> str:
+    """Return the report of a result document, ending in a newline.
+
+    `show_ungated` is the performance of a run whose gate did not pass (`document.ungated_performance`); each
+    of its lines is marked. Without it such a run shows no number of speed.
+    """
+    blocks = [verdict(result), *(_block(section) for section in sections(result, show_ungated))]
+    return "\n\n".join(blocks) + "\n"
+
+
+def _block(section: Section) -> str:
+    lines = [section.title, *_table(section), *(f"  {note}" for note in section.notes)]
+    return "\n".join(marked(line.rstrip(), section.ungated) for line in lines)
+
+
+def _table(section: Section) -> list[str]:
+    rows = [section.header, *section.rows] if any(section.header) else list(section.rows)
+    used = [i for i in range(len(section.header)) if any(row[i] for row in section.rows)]
+    widths = {i: max(len(row[i]) for row in rows) for i in used[:-1]}
+    return ["  " + "  ".join(row[i].ljust(widths.get(i, 0)) for i in used).rstrip() for row in rows]

@@ -1,0 +1,181 @@
+"""What is said about speed: cells come from the `performance` object, rows name their definition."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from edge_agentic.report.words import UNGATED, Section, clean, count, number, percent, rate, seconds
+
+Performance = Mapping[str, Any]
+
+TIMES = (
+    ("TTFT", "ttft_s", "first token - submission"),
+    ("TPOT", "tpot_s", "(last token - first token) / (output tokens - 1)"),
+    ("turn latency", "turn_latency_s", "completion - submission"),
+    ("trajectory", "trajectory_duration_s", "last completion - first submission, tool delays included"),
+)
+RATES = (
+    ("prefill", "prefill_tokens_per_s", "evaluated prompt tokens / (first token - prompt rendered), pooled"),
+    ("decode", "decode_tokens_per_s", "Σ (output tokens - 1) / Σ (last token - first token)"),
+    ("output", "output_tokens_per_s", "output tokens / wall time of the replay"),
+)
+SHOWN = ("50", "90", "99")
+TAIL_COUNT = 100  # below this many turns the 99th percentile is just one of the slowest turns
+
+
+def performance_sections(performance: Performance, *, ungated: bool = False) -> tuple[Section, ...]:
+    """Return the sections on times, rates, work and MLPerf's own definitions."""
+    found = (
+        _times(performance, ungated),
+        _certified(performance, ungated),
+        _rates(performance, ungated),
+        _work(performance, ungated),
+        _mlperf(performance["mlperf"], ungated),
+        _facts("Roofline", performance.get("roofline") or {}, ungated),
+        _facts("Energy", performance.get("energy") or {}, ungated),
+    )
+    return tuple(section for section in found if section.rows)
+
+
+def _times(performance: Performance, ungated: bool) -> Section:
+    turns = performance["turns"]
+    parts = [f"{count(turns['completed'], 'turn')} answered"]
+    if turns["dropped"]:
+        parts.append(f"{turns['dropped']} dropped")
+    if performance["decode"]:
+        parts.append(f"{performance['decode']} decoding")
+    if performance["duration_s"] is not None:
+        parts.append(f"{number(performance['duration_s'])} s of wall time")
+    few = performance["turn_latency_s"]["count"]
+    note = (
+        f"With {count(few, 'turn')} p99 is one of the slowest turns, not a tail."
+        if 0 < few < TAIL_COUNT
+        else ""
+    )
+    return Section(
+        title=f"Performance: {', '.join(parts)}",
+        header=("", *(f"p{name}" for name in SHOWN), "max", "mean ± std", "definition"),
+        rows=tuple(
+            _time_row(name, performance[key], text) for name, key, text in TIMES if performance[key]["count"]
+        ),
+        notes=(note,) if note else (),
+        ungated=ungated,
+    )
+
+
+def _time_row(name: str, summary: Mapping[str, Any], definition: str) -> tuple[str, ...]:
+    unit = summary["percentiles"]["50"]
+    mean = seconds(summary["mean"], unit)
+    if summary["std"] is not None:
+        mean += f" ± {seconds(summary['std'], unit)}"
+    shown = [seconds(summary["percentiles"][p], unit) for p in SHOWN]
+    return (name, *shown, seconds(summary["max"], unit), mean, definition)
+
+
+def _certified(performance: Performance, ungated: bool) -> Section:
+    """The upper estimates that hold with 99 % confidence for so many turns."""
+    estimates = {name: performance[key]["certified"] for name, key, _ in TIMES[:3]}
+    shown = [p for p in SHOWN if any(values.get(p) is not None for values in estimates.values())]
+    rows = [(name, *(seconds(values.get(p)) for p in shown)) for name, values in estimates.items() if shown]
+    return Section(
+        title="At most, with 99 % confidence (early stopping of MLPerf LoadGen)",
+        header=("", *(f"p{p}" for p in shown)),
+        rows=tuple(rows),
+        ungated=ungated,
+    )
+
+
+def _rates(performance: Performance, ungated: bool) -> Section:
+    rows = [(name, rate(performance[key]), text) for name, key, text in RATES if performance[key] is not None]
+    return Section(title="Rates", header=("", "pooled", "definition"), rows=tuple(rows), ungated=ungated)
+
+
+def _work(performance: Performance, ungated: bool) -> Section:
+    rows: list[tuple[str, ...]] = []
+    for name, key in (("input tokens", "input_tokens"), ("output tokens", "output_tokens")):
+        summary = performance[key]
+        if summary["count"]:
+            tokens = f"{summary['percentiles']['50']:,.0f} median, {summary['max']:,.0f} largest"
+            rows.append((name, tokens, "per turn"))
+    rows += _reuse_rows(performance["prefix_reuse"])
+    rows += _agreement_rows(performance["agreement"])
+    return Section(
+        title="Work and fidelity", header=("", "value", "meaning"), rows=tuple(rows), ungated=ungated
+    )
+
+
+def _reuse_rows(reuse: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    if reuse["ratio"] is not None:
+        misses = reuse["misses"].get("turns", 0)
+        text = f"{reuse['reused_tokens']:,} of {reuse['possible_tokens']:,} possible tokens"
+        return [
+            (
+                "prefix reuse",
+                percent(reuse["ratio"]),
+                f"{text}; {count(misses, 'turn')} reused less than possible",
+            )
+        ]
+    if reuse["reused_tokens"] is not None:
+        return [
+            (
+                "prefix reuse",
+                f"{reuse['reused_tokens']:,} tokens",
+                "as the server states; what was possible is unknown",
+            )
+        ]
+    return []
+
+
+def _agreement_rows(agreement: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = []
+    if agreement["iou"] is not None:
+        scored = f"{count(agreement['scored'], 'turn')} scored, {agreement['missing']} missing"
+        rows.append(
+            ("command agreement", f"{agreement['iou']:.4f}", f"IoU of made and recorded commands; {scored}")
+        )
+    if agreement["token_agreement"] is not None:
+        meaning = "decode steps whose likeliest token was the recorded one"
+        rows.append(("token agreement", percent(agreement["token_agreement"]), meaning))
+    return rows
+
+
+def _mlperf(own: Mapping[str, Any], ungated: bool) -> Section:
+    rows = [
+        ("latency, mean", _ms(own["latency_ms"], "mean"), "failed turns included"),
+        ("latency, p90", _ms(own["latency_ms"], "90"), 'percentiles of method "lower"'),
+        ("TTFT, mean", _ms(own["ttft_ms"], "mean"), "first piece - submission"),
+        (
+            "TPOT, mean",
+            _ms(own["tpot_ms"], "mean"),
+            "(completion - first piece) / tokens after the first piece",
+        ),
+        ("QPS", rate(own["qps"], "turns/s"), "turns, failed ones included / wall time"),
+        ("TPS", rate(own["tps"]), "output tokens without the end token / wall time"),
+    ]
+    return Section(
+        title="By MLPerf's definitions",
+        header=("", "value", "definition"),
+        rows=tuple(row for row in rows if row[1]),
+        ungated=ungated,
+    )
+
+
+def _ms(summary: Mapping[str, Any], what: str) -> str:
+    value = summary["mean"] if what == "mean" else summary["percentiles"].get(what)
+    return "" if value is None else f"{number(value)} ms"
+
+
+def _facts(title: str, facts: Mapping[str, Any], ungated: bool) -> Section:
+    """The plain facts of an object made elsewhere, one a row, one level deep."""
+    rows = []
+    for key, value in facts.items():
+        inner = value if isinstance(value, Mapping) else {"": value}
+        for name, fact in inner.items():
+            if isinstance(fact, (str, int, float)):
+                shown = f"{fact:.4g}" if isinstance(fact, float) else str(fact)
+                rows.append((clean(f"{key} {name}".strip().replace("_", " ")), clean(shown)))
+    return Section(title=title, header=("", "value"), rows=tuple(rows), ungated=ungated)
+
+
+def marked(text: str, ungated: bool) -> str:
+    """Return the text of one line, marked where its gate did not pass."""
+    return f"{UNGATED}  {text}" if ungated else text

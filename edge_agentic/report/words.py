@@ -1,0 +1,87 @@
+"""How single things are written: numbers with units, and text that came from elsewhere."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+UNGATED = "UNGATED"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """One block of a report: rows of cells, as many as `header` has names. `notes` follow the rows.
+
+    With `ungated` set every line belongs to a run whose gate did not pass, and must be marked so.
+    """
+
+    title: str
+    header: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+    notes: tuple[str, ...] = ()
+    ungated: bool = False
+
+
+def clean(value: object) -> str:
+    """Return the text of a value on one line with every control character made visible.
+
+    Traces, models and servers are not trusted with the terminal or the page: an escape sequence or a line
+    break could imitate the report.
+    """
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(value))
+
+
+def percent(fraction: float | None) -> str:
+    """Return a fraction as a percentage with two decimals, as MLPerf compares them."""
+    return "" if fraction is None else f"{100 * fraction:.2f} %"
+
+
+def interval(bounds: Iterable[float] | None) -> str:
+    """Return two fractions as a range of percentages."""
+    return "" if bounds is None else " .. ".join(f"{100 * bound:.1f}" for bound in bounds) + " %"
+
+
+def rate(value: float | None, unit: str = "tokens/s") -> str:
+    """Return a rate with three significant digits."""
+    return "" if value is None else f"{number(value)} {unit}"
+
+
+def number(value: float) -> str:
+    """Return a number with three significant digits and no exponent."""
+    decimals = 0 if abs(value) >= 100 else 1 if abs(value) >= 10 else 2
+    return f"{value:,.{decimals}f}"
+
+
+def seconds(value: float | None, like: float | None = None) -> str:
+    """Return a time in ms below one second, else in s; `like` is the time whose unit a row shares."""
+    if value is None:
+        return ""
+    return f"{number(value * 1e3)} ms" if abs(value if like is None else like) < 1 else f"{number(value)} s"
+
+
+def count(quantity: int, noun: str) -> str:
+    """Return "1 turn", "2 turns"."""
+    return f"{quantity:,} {noun}" if quantity == 1 else f"{quantity:,} {noun}s"
+
+
+def listing(facts: Mapping[str, Any], first: tuple[str, ...] = ()) -> str:
+    """Return the plain facts of an object on one line: values of `first` bare, then "name value".
+
+    Nested objects, unknown values (null) and lists are left out; hashes are shortened.
+    """
+    bare = [_fact(facts[key]) for key in first if _plain(facts.get(key))]
+    rest = [f"{key} {_fact(value)}" for key, value in facts.items() if key not in first and _plain(value)]
+    return clean(", ".join([*bare, *rest]))
+
+
+def _plain(value: object) -> bool:
+    return isinstance(value, (str, int, float)) and value != ""
+
+
+def _fact(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, str) and len(value) == 64 and all(c in "0123456789abcdef" for c in value):
+        return value[:12]
+    return str(value)
