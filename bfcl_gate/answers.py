@@ -11,7 +11,7 @@ from bfcl_gate.model.chat import Message
 from bfcl_gate.ruleset import GatePolicy
 from bfcl_gate.samples import Sample
 
-REQUEST_FAILED = "request_failed"
+REQUEST_FAILED = "gate_error:request_failed"
 """mark_error of a sample whose request brought no complete answer back; it is wrong on every subset."""
 
 
@@ -78,6 +78,21 @@ class Answer:
         return cls(**values)
 
 
+def reply_of(answer: Answer, *, syntax: str, prefix: str) -> Reply:
+    """Return what had come back for a stored answer, to read and judge it again."""
+    return Reply(
+        text=answer.text,
+        message=None if answer.message is None else json.loads(answer.message),
+        finish_reason=answer.finish_reason,
+        error=answer.error,
+        input_tokens=answer.input_tokens,
+        output_tokens=answer.output_tokens,
+        latency_ns=answer.latency_ns,
+        syntax=syntax,
+        prefix=prefix,
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Reading:
     """A reply as one mode reads it. `message` is what is judged."""
@@ -142,23 +157,24 @@ def _read_text(sample: Sample, reply: Reply, mode: str) -> _Reading:
         finish=reply.finish_reason or "stop",
     )
     attempts = tuple({"name": a.name, "raw_arguments": a.raw_arguments} for a in parsed.attempts)
-    calls = tuple({"name": call.name, "arguments": json.dumps(call.arguments)} for call in parsed.calls)
     return _Reading(
-        message=_message(parsed.content, parsed.reasoning, attempts),
-        calls=calls,
+        message={
+            "role": "assistant",
+            "content": parsed.content,
+            "reasoning_content": parsed.reasoning,
+            "tool_calls": [_spoken(attempt) for attempt in attempts] or None,
+        },
+        calls=tuple({"name": call.name, "arguments": json.dumps(call.arguments)} for call in parsed.calls),
         attempts=attempts,
         native=parsed.native,
         error=parsed.error,
     )
 
 
-def _message(content: str, reasoning: str, spoken: list[dict[str, str]]) -> Message:
-    return {
-        "role": "assistant",
-        "content": content,
-        "reasoning_content": reasoning or None,
-        "tool_calls": [{"type": "function", "function": call} for call in spoken] or None,
-    }
+def _spoken(attempt: Mapping[str, str]) -> Mapping[str, Any]:
+    """Return an attempt as an OpenAI tool call; one that does not decode keeps the model's own text."""
+    function = {"name": attempt["name"], "arguments": attempt["raw_arguments"]}
+    return {"type": "function", "function": function}
 
 
 def _read_stated(message: Message, stated: Any) -> _Reading:

@@ -1,13 +1,14 @@
 """The gate asks: every sample in order, from an empty cache, each answer marked and kept as it comes."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from bfcl_gate.answers import Answer, Reply, mark_answer
 from bfcl_gate.errors import EngineError, InputError
-from bfcl_gate.identity import digest, engine_id, gate_fields, require_same
-from bfcl_gate.journal import Journal, read_journal
+from bfcl_gate.gate_file import gate_header, load_gate
+from bfcl_gate.identity import require_same
+from bfcl_gate.journal import Journal
 from bfcl_gate.model.chat import ChatRequest
 from bfcl_gate.model.engine import Engine, EngineInfo, TimedResponse
 from bfcl_gate.ruleset import GatePolicy
@@ -56,7 +57,7 @@ def ask_and_keep(
     Raises InputError where the journal is of another gate_id, naming the fields that differ.
     """
     header = gate_header(engine.info(), policy, samples)
-    kept = kept_answers(path, header) if path.exists() else None
+    kept = _kept(path, header) if path.exists() else None
     with Journal(path) as journal:
         if kept is None:
             journal.append(header)
@@ -67,43 +68,21 @@ def ask_and_keep(
             yield answer
 
 
-def gate_header(info: EngineInfo, policy: GatePolicy, samples: Iterable[Sample]) -> dict[str, Any]:
-    """Return the first row of gate.jsonl: gate_id, the fields it hashes, and how to read the answers."""
-    fields = gate_fields(engine_id(info), policy, (sample.id for sample in samples))
-    return {
-        "_type": "header",
-        "gate_id": digest(fields),
-        **fields,
-        "engine": dict(info.identity),
-        "syntax": info.syntax,
-        "prefix": info.prefix,
-    }
-
-
-def kept_answers(path: Path, header: dict[str, Any]) -> tuple[Answer, ...] | None:
+def _kept(path: Path, header: Mapping[str, Any]) -> tuple[Answer, ...] | None:
     """Return the answers of an earlier run of the same gate; None where not even the header was written."""
-    rows = list(read_journal(path))
-    if not rows:
+    stored = load_gate(path)
+    if stored.header is None and not stored.answers:
         return None
-    if rows[0].get("_type") != "header":
+    if stored.header is None:
         raise InputError(f"{path}:1: expected the header of a gate journal; choose another --output.")
-    stored = dict(rows[0])
-    if stored.pop("gate_id", None) != header["gate_id"]:
-        require_same(str(path), stored, {key: value for key, value in header.items() if key != "gate_id"})
-    return answers_of(path, rows[1:])
+    if stored.header.get("gate_id") != header["gate_id"]:
+        require_same(str(path), _without_hashes(stored.header), _without_hashes(header))
+    return stored.answers
 
 
-def answers_of(path: Path, rows: Iterable[dict[str, Any]]) -> tuple[Answer, ...]:
-    """Build the answers of journal rows, passing over records that are none.
-
-    Raises InputError for a row without a needed field.
-    """
-    try:
-        return tuple(Answer.from_row(row) for row in rows if "_type" not in row)
-    except KeyError as error:
-        raise InputError(
-            f"{path}: a row has no field {error}; expected the rows that bfcl-gate writes."
-        ) from error
+def _without_hashes(header: Mapping[str, Any]) -> dict[str, Any]:
+    """Leave out the hashes whose ingredients the header holds too, so that a message names causes."""
+    return {key: value for key, value in header.items() if key not in ("gate_id", "engine_id")}
 
 
 def _reply(engine: Engine, sample: Sample, policy: GatePolicy, info: EngineInfo) -> Reply:

@@ -9,16 +9,11 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from bfcl_gate.checker import VERSION
+from bfcl_gate.download import BFCL_SHA256
 from bfcl_gate.errors import InputError
 from bfcl_gate.model.engine import EngineInfo
 from bfcl_gate.ruleset import GatePolicy
-
-CHECKER_VERSION = 1
-"""Raised whenever a change to parsing or checking can change a mark."""
-
-BFCL_SHA256 = "3bb6dfa5f0c68ad403c9ec50b00db2bb3b4cc9b38ab1ff33f48fe30d853d3a0a"
-"""The pinned wheel bfcl_eval 2026.3.23 that questions and accepted answers are read from."""
-
 
 KNOWN_SAMPLES = ("mlperf", "quick", "full")
 
@@ -44,7 +39,7 @@ def gate_fields(engine: str, policy: GatePolicy, ids: Iterable[str]) -> dict[str
         "samples_sha256": samples_id(ids),
         "bfcl_sha256": BFCL_SHA256,
         "max_tokens": policy.max_tokens,
-        "checker_version": CHECKER_VERSION,
+        "checker_version": VERSION,
     }
 
 

@@ -6,7 +6,9 @@ its compliance ruleset edge-v0.1 (reference measured on a Jetson AGX Thor with r
 
 from dataclasses import dataclass
 
+from bfcl_gate.download import MLPERF_TRACE_SHA256
 from bfcl_gate.errors import InputError
+from bfcl_gate.model.catalog import find
 
 LINE_FACTOR = 0.97
 """A model passes at this share of its reference figures (MLPerf v6.1; used for every reference here)."""
@@ -82,8 +84,8 @@ MLPERF_V6_1 = Ruleset(
     traces=("mlperf",),
     decode="natural",
     strict=True,
-    trace_sha256="b7da8c4ffbe1cabd79c4d8169e5201541e006364b4bfc016d01d893e20ee6f70",
-    model_sha256="5ed60d0af4650a854b1755bd392f9aef4872643dc25a254bc68043fa638392a0",
+    trace_sha256=MLPERF_TRACE_SHA256,
+    model_sha256=find("qwen3.6-27b").sha256,
     ctx=32_768,
     kv_type="f16",
     concurrency=1,

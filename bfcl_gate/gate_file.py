@@ -1,0 +1,51 @@
+"""gate.jsonl: its header, and reading a stored gate back."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bfcl_gate.answers import Answer
+from bfcl_gate.errors import InputError
+from bfcl_gate.identity import digest, engine_id, gate_fields
+from bfcl_gate.journal import read_journal
+from bfcl_gate.model.engine import EngineInfo
+from bfcl_gate.ruleset import GatePolicy
+from bfcl_gate.run_folder import JOURNAL
+from bfcl_gate.samples import Sample
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredGate:
+    """A gate as it lies on disk. `header` is None where the file begins with answers."""
+
+    path: Path
+    header: Mapping[str, Any] | None
+    answers: tuple[Answer, ...]
+
+
+def gate_header(info: EngineInfo, policy: GatePolicy, samples: Iterable[Sample]) -> dict[str, Any]:
+    """Return the first row of gate.jsonl: gate_id, the fields it hashes, and how to read the answers."""
+    fields = gate_fields(engine_id(info), policy, (sample.id for sample in samples))
+    return {
+        "_type": "header",
+        "gate_id": digest(fields),
+        **fields,
+        "engine": dict(info.identity),
+        "syntax": info.syntax,
+        "prefix": info.prefix,
+    }
+
+
+def load_gate(path: Path) -> StoredGate:
+    """Read a gate.jsonl, or that of a run directory. Raises InputError where it is none."""
+    file = path / JOURNAL if path.is_dir() else path
+    rows = list(read_journal(file))
+    header = rows[0] if rows and rows[0].get("_type") == "header" else None
+    try:
+        answers = tuple(Answer.from_row(row) for row in rows if "_type" not in row)
+    except (KeyError, TypeError) as error:
+        raise InputError(
+            f"{file}: a row lacks a field of a gate answer ({error}); expected what bfcl-gate writes."
+        ) from error
+    return StoredGate(path=file, header=header, answers=answers)

@@ -1,0 +1,96 @@
+"""Stored answers to score without a model: a RESPONSES.jsonl, a gate.jsonl, or the folder of a run."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bfcl_gate.answers import Reply, reply_of
+from bfcl_gate.errors import InputError
+from bfcl_gate.gate_file import StoredGate, load_gate
+from bfcl_gate.run_folder import JOURNAL
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Response:
+    """One stored answer; `where` is file:line for messages, `case` tells apart answers to one id."""
+
+    id: str
+    case: str | int | None
+    reply: Reply
+    where: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Responses:
+    """Stored answers in file order; `header` is that of the gate run they come from, None without one."""
+
+    rows: tuple[Response, ...]
+    header: Mapping[str, Any] | None = None
+
+
+def load_responses(path: Path) -> Responses:
+    """Read stored answers. Raises InputError (file, line, field) for what cannot be read."""
+    file = path / JOURNAL if path.is_dir() else path
+    try:
+        with file.open("rb") as lines:
+            first = _row(lines.readline() or b"null", f"{file}:1")
+    except OSError as error:
+        raise InputError(f"{file}: cannot be read ({error.strerror}).") from error
+    if "crc32" in first:
+        return _of_gate(load_gate(file))
+    return Responses(rows=tuple(_of_file(file)))
+
+
+def _of_gate(stored: StoredGate) -> Responses:
+    header = stored.header or {}
+    syntax, prefix = header.get("syntax", "auto"), header.get("prefix", "")
+    rows = tuple(
+        Response(
+            id=answer.id,
+            case=answer.case,
+            reply=reply_of(answer, syntax=syntax, prefix=prefix),
+            where=f"{stored.path} ({answer.id})",
+        )
+        for answer in stored.answers
+    )
+    return Responses(rows=rows, header=stored.header)
+
+
+def _of_file(file: Path) -> Iterator[Response]:
+    with file.open("rb") as lines:
+        for number, line in enumerate(lines, start=1):
+            if line.strip():
+                yield _response(_row(line, f"{file}:{number}"), f"{file}:{number}")
+
+
+def _row(line: bytes, where: str) -> dict[str, Any]:
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{where}: is not JSON ({error}); expected one object a line.") from error
+    if not isinstance(row, dict):
+        raise InputError(f'{where}: expected an object such as {{"id": "simple_python_0", "message": …}}.')
+    return row
+
+
+def _response(row: Mapping[str, Any], where: str) -> Response:
+    sample_id = _field(row, "id", (str,), where)
+    case = _field(row, "case", (str, int, type(None)), where)
+    error = _field(row, "error", (str, type(None)), where)
+    message = _field(row, "message", (dict, type(None)) if error is not None else (dict,), where)
+    content = (message or {}).get("content")
+    if content is not None and not isinstance(content, str):
+        raise InputError(f"{where}: message.content is {content!r}; expected text or null.")
+    return Response(
+        id=sample_id, case=case, where=where, reply=Reply(text=content, message=message or {}, error=error)
+    )
+
+
+def _field(row: Mapping[str, Any], name: str, types: tuple[type, ...], where: str) -> Any:
+    value = row.get(name)
+    if isinstance(value, types) and not isinstance(value, bool):
+        return value
+    expected = " or ".join({"NoneType": "null", "dict": "object"}.get(t.__name__, t.__name__) for t in types)
+    raise InputError(f"{where}: field {name!r} is {json.dumps(value)[:80]}; expected {expected}.")

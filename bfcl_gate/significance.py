@@ -1,0 +1,64 @@
+"""What chance can do to a gate: false failures, visible drops, paired differences. Exact, no tables.
+
+Samples count as independent draws of questions; the model itself is deterministic.
+"""
+
+from collections.abc import Iterable
+from math import comb, exp, fsum, lgamma, log
+
+VISIBLE_POWER = 0.8
+"""A drop counts as visible when the gate would fail on it with this probability."""
+
+
+def binomial_pmf(total: int, probability: float) -> list[float]:
+    """Return P(X = k) for k = 0…total, X the number of successes in `total` draws."""
+    if probability in (0.0, 1.0):
+        certain = total if probability else 0
+        return [float(k == certain) for k in range(total + 1)]
+    yes, no, head = log(probability), log(1 - probability), lgamma(total + 1)
+    return [
+        exp(head - lgamma(k + 1) - lgamma(total - k + 1) + k * yes + (total - k) * no)
+        for k in range(total + 1)
+    ]
+
+
+def false_fail_probability(counts: Iterable[tuple[int, int]], failing: int) -> float:
+    """Return P(at most `failing` right in all) where each stratum's true accuracy is the observed one.
+
+    `counts` are (correct, samples) of each subset; their binomials are convolved. `failing` may be -1
+    (no count fails).
+    """
+    pmf = [1.0]
+    for correct, samples in counts:
+        pmf = _convolve(pmf, binomial_pmf(samples, correct / samples))
+    return min(1.0, fsum(pmf[: failing + 1]))
+
+
+def visible_accuracy(total: int, failing: int) -> float | None:
+    """Return the highest true accuracy that fails with probability `VISIBLE_POWER`; None where none does.
+
+    A run of `total` samples fails with at most `failing` right.
+    """
+    if failing < 0:
+        return None
+    low, high = 0.0, 1.0
+    for _ in range(40):
+        middle = (low + high) / 2
+        fails = fsum(binomial_pmf(total, middle)[: failing + 1])
+        low, high = (middle, high) if fails >= VISIBLE_POWER else (low, middle)
+    return low
+
+
+def mcnemar_p(only_first: int, only_second: int) -> float:
+    """Return the exact two-sided p of McNemar's test: min(1, 2 P(Bin(b + c, 1/2) <= min(b, c)))."""
+    discordant = only_first + only_second
+    tail = sum(comb(discordant, k) for k in range(min(only_first, only_second) + 1))
+    return min(1.0, 2 * tail / 2**discordant)
+
+
+def _convolve(first: list[float], second: list[float]) -> list[float]:
+    result = [0.0] * (len(first) + len(second) - 1)
+    for i, a in enumerate(first):
+        for j, b in enumerate(second):
+            result[i + j] += a * b
+    return result
