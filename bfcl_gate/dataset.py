@@ -6,7 +6,6 @@ a call was made.
 """
 
 import json
-import os
 import zipfile
 from dataclasses import dataclass
 from functools import cache
@@ -30,7 +29,7 @@ CATEGORIES = {
     "simple_javascript": "non_live",
     "simple_python": "non_live",
 }
-"""Subset -> category in MLPerf's grouping, in name order; live_relevance belongs to none and is shown apart."""
+"""Subset -> MLPerf's category, in name order; live_relevance belongs to none and is shown apart."""
 
 WITHOUT_ANSWERS = ("irrelevance", "live_irrelevance", "live_relevance")
 
@@ -66,8 +65,8 @@ def entry(sample_id: str) -> Entry:
     found = _by_id(sample_id.rpartition("_")[0]).get(sample_id)
     if found is None:
         raise InputError(
-            f"{sample_id!r} is not the id of a single-turn BFCL v4 entry; expected one such as simple_python_0 "
-            f"or live_multiple_3-2-0, of the subsets {', '.join(CATEGORIES)}."
+            f"{sample_id!r} is not the id of a single-turn BFCL v4 entry; expected one such as "
+            f"simple_python_0 or live_multiple_3-2-0, of the subsets {', '.join(CATEGORIES)}."
         )
     return found
 
@@ -102,8 +101,6 @@ def _rows(name: str) -> list[dict[str, Any]]:
 @cache
 def _source() -> Path:
     """Return the wheel (or unpacked folder) that holds `bfcl_eval/data`."""
-    if given := os.environ.get("EDGE_AGENTIC_BFCL"):
-        return Path(given)
-    from bfcl_gate.download import fetch_bfcl
+    from bfcl_gate.download import fetch_bfcl  # only who reads data pays for what can download it
 
-    return fetch_bfcl(None)
+    return fetch_bfcl()

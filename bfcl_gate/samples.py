@@ -75,7 +75,8 @@ def _listed(path: Path) -> Iterable[Entry]:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, ValueError) as error:
         raise InputError(
-            f"{str(path)!r} is neither a known sample ({', '.join(SAMPLES)}) nor a readable text file of ids ({error})."
+            f"{str(path)!r} is neither a known sample ({', '.join(SAMPLES)}) nor a readable text file "
+            f"of ids ({error})."
         ) from error
     first: dict[str, int] = {}
     for number, line in enumerate(lines, start=1):
