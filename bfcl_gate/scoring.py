@@ -87,6 +87,17 @@ def score(marks: Iterable[tuple[str, bool]]) -> Scores:
     )
 
 
+def accuracies(marks: Iterable[tuple[str, bool]]) -> tuple[float, float | None]:
+    """Return (overall, normalised) as `score` does, without the intervals that make it slow."""
+    subsets = _subsets(marks)
+    categories = _categories(
+        {subset.name: subset.accuracy for subset in subsets},
+        {subset.name: subset.samples for subset in subsets},
+    )
+    overall = sum(s.correct for s in subsets) / sum(s.samples for s in subsets)
+    return overall, fmean(categories.values()) if categories else None
+
+
 def wilson_interval(correct: int, samples: int, *, level: float = 0.95) -> Interval:
     """Return the two-sided Wilson score interval of a proportion. `samples` is at least 1."""
     z = NormalDist().inv_cdf(0.5 + level / 2)
