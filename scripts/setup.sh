@@ -41,8 +41,11 @@ setup() {
     setup_kind=${1:-user}
     extra=
     [ "$setup_kind" = dev ] && extra='[dev]'
-    stamp="$setup_kind $(cksum <"$root/pyproject.toml")"
-    [ -x "$venv/bin/edge-agentic" ] && grep -qxF "$stamp" "$venv/stamp" 2>/dev/null && return
+    sum=$(cksum <"$root/pyproject.toml")
+    # What serves development serves a user too.
+    for kind in "$setup_kind" dev; do
+        [ -x "$venv/bin/edge-agentic" ] && grep -qxF "$kind $sum" "$venv/stamp" 2>/dev/null && return
+    done
     make_venv
     if ! "$venv/bin/python" -c 'import llama_cpp' >/dev/null 2>&1; then
         need c++ g++ "a C++ compiler (llama.cpp is built on this machine)"
@@ -51,5 +54,5 @@ setup() {
     "$venv/bin/python" -m pip install --quiet --upgrade pip >&2
     "$venv/bin/python" -m pip install --quiet --editable "$root$extra" >&2 ||
         stop "the installation failed; the lines above say why. Run the same command again once that is repaired."
-    echo "$stamp" >>"$venv/stamp"
+    echo "$setup_kind $sum" >>"$venv/stamp"
 }

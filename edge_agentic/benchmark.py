@@ -1,0 +1,212 @@
+"""The order of a run: preflight, warm-up, replay, gate, result.
+
+The gate decides before any number is shown; it is asked after the replay, as in the reference, so that its
+work does not heat the device that is timed. Every number comes from what was written to the run's folder.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from datetime import datetime, timezone
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from bfcl_gate.answers import Answer
+from bfcl_gate.gate import ask_and_keep
+from bfcl_gate.identity import digest, engine_id
+from bfcl_gate.journal import Journal, read_journal
+from bfcl_gate.lines import LineOptions
+from bfcl_gate.model.chat import ChatRequest
+from bfcl_gate.model.engine import Engine, EngineInfo
+from bfcl_gate.preflight import preflight
+from bfcl_gate.ruleset import GatePolicy, Ruleset
+from bfcl_gate.run_folder import JOURNAL, MANIFEST, RESULT, read_json, write_json
+from bfcl_gate.samples import Sample
+from bfcl_gate.verdict import judge_answers, judge_preflight
+from edge_agentic.environment import describe, snapshot
+from edge_agentic.journal import TurnJournal
+from edge_agentic.replay import Event, ReplayOptions, TurnPlan, plan_replay, replay
+from edge_agentic.report.document import build_result, write_result
+from edge_agentic.report.stored import TURNS, read_turns
+from edge_agentic.trace import Turn
+from edge_agentic.validity import check_run
+
+TELEMETRY = "telemetry.jsonl"
+SCHEMA_VERSION = 1
+WARM_UP_TOKENS = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """Everything one run was asked to do. `model`, `trace` and `options` go into the manifest as they are.
+
+    `prior_gate` is the verdict of an earlier gate that stands in for asking again.
+    """
+
+    ruleset: Ruleset
+    replay: ReplayOptions
+    policy: GatePolicy
+    lines: LineOptions
+    selected: tuple[tuple[Turn, ...], ...]
+    samples: tuple[Sample, ...]
+    model: Mapping[str, Any]
+    model_path: Path | None
+    trace: Mapping[str, Any]
+    options: Mapping[str, Any]
+    reduced: bool
+    prior_gate: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watch:
+    """How a person follows a run: each wraps an iterator and passes its items on."""
+
+    turns: Callable[[Iterable[Event], Sequence[TurnPlan]], Iterable[Event]]
+    answers: Callable[[Iterable[Answer], int], Iterable[Answer]]
+    say: Callable[[str], None]
+
+
+def run_benchmark(job: Job, engine: Engine, folder: Path, watch: Watch) -> dict[str, Any]:
+    """Run a job and return its result document, written to `folder` as well.
+
+    Raises InputError for a prompt that does not fit and for a folder of another run, EngineError when the
+    engine is gone; what was finished stays in the folder.
+    """
+    planned = plan_replay(engine, job.selected, job.replay)
+    manifest = _keep_manifest(folder, job, engine.info(), planned)
+    identity = {"config_id": manifest["config_id"], **manifest["identity"]}
+    with TurnJournal(folder / TURNS, identity) as journal:
+        if not journal.done:
+            watch.say("preflight: five questions")
+            report = preflight(engine, job.policy)
+            if not report.passed:
+                return _finish(folder, manifest, job, judge_preflight(report, job.policy))
+        _replay(job, engine, planned, journal, folder, watch)
+    if job.prior_gate is not None:
+        return _finish(folder, manifest, job, job.prior_gate)
+    asked = ask_and_keep(engine, job.samples, job.policy, folder / JOURNAL)
+    answers = tuple(watch.answers(asked, len(job.samples)))
+    gate = judge_answers(answers, job.policy, job.lines, job.model.get("sha256"))
+    return _finish(folder, manifest, job, gate)
+
+
+def _replay(
+    job: Job,
+    engine: Engine,
+    planned: Sequence[Sequence[TurnPlan]],
+    journal: TurnJournal,
+    folder: Path,
+    watch: Watch,
+) -> None:
+    left = [plan for plans in planned for plan in plans if plan.key not in journal.done]
+    if not left:
+        return
+    engine.forget()
+    journal.keep_warm_up(engine.generate(warm_up_request()))
+    with _watched_machine(folder / TELEMETRY, job.model_path):
+        for event in watch.turns(replay(engine, planned, job.replay, journal.done), left):
+            journal.keep(event)
+
+
+def warm_up_request() -> ChatRequest:
+    """Return a request of some hundred tokens: the first prefill after loading pays for page faults."""
+    text = "Count the files of this project and say which of them are tests. " * 16
+    return ChatRequest(messages=({"role": "user", "content": text},), max_tokens=WARM_UP_TOKENS)
+
+
+@contextmanager
+def _watched_machine(path: Path, model_path: Path | None) -> Iterator[None]:
+    """Write the machine's counters before and after the timed part, also when it is cut short."""
+    with Journal(path) as telemetry:
+        telemetry.append({"_type": "before", **snapshot(model_path=model_path)})
+        try:
+            yield
+        finally:
+            telemetry.append({"_type": "after", **snapshot(model_path=model_path)})
+
+
+def snapshots_of(path: Path) -> list[dict[str, Any]]:
+    """Return the {"before", "after"} pairs of a run's sessions; one that crashed has no "after"."""
+    pairs: list[dict[str, Any]] = []
+    for row in read_journal(path) if path.exists() else ():
+        kind = row.pop("_type", None)
+        if kind == "before":
+            pairs.append({"before": row})
+        elif kind == "after" and pairs:
+            pairs[-1]["after"] = row
+    return pairs
+
+
+def _keep_manifest(
+    folder: Path, job: Job, info: EngineInfo, planned: Sequence[Sequence[TurnPlan]]
+) -> dict[str, Any]:
+    """Write run.json of a new run; of a resumed one, return what its first session wrote."""
+    identity = config_fields(job, info)
+    manifest = {
+        "schema_version": SCHEMA_VERSION,
+        "tool_version": version("edge-agentic"),
+        "created_at": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "profile": job.ruleset.name,
+        "ruleset": job.ruleset.name,
+        "strict": job.ruleset.strict,
+        "reduced": job.reduced,
+        "engine_id": engine_id(info),
+        "config_id": digest(identity),
+        "identity": identity,
+        "model": dict(job.model),
+        "engine": {"kind": info.kind, "ctx": info.ctx, **info.identity, **info.details},
+        "trace": dict(job.trace),
+        "environment": describe(),
+        "options": dict(job.options),
+        "planned": _totals(planned, job.replay),
+    }
+    path = folder / MANIFEST
+    if not path.exists():
+        write_json(path, manifest)
+        return manifest
+    # The first session's environment stays on record; what was planned may grow with another --limit.
+    stored = read_json(path)
+    return {**stored, **{key: manifest[key] for key in ("config_id", "identity", "planned", "reduced")}}
+
+
+def config_fields(job: Job, info: EngineInfo) -> dict[str, Any]:
+    """Return what config_id hashes: engine, context, trace, replay options and ruleset."""
+    return {
+        "engine_id": engine_id(info),
+        "ctx": info.ctx,
+        "trace_sha256": job.trace.get("sha256"),
+        "ruleset": job.ruleset.name,
+        **asdict(job.replay),
+    }
+
+
+def _totals(planned: Sequence[Sequence[TurnPlan]], options: ReplayOptions) -> dict[str, Any]:
+    tokens = [plan.tokens for plans in planned for plan in plans if plan.tokens is not None]
+    totals: dict[str, Any] = {
+        "trajectories": len(planned),
+        "turns": sum(len(plans) for plans in planned),
+        "largest_prompt_tokens": max((t.prompt_tokens for t in tokens), default=None),
+    }
+    if options.forced:
+        totals["answers_not_extending"] = sum(t.answer_extends is False for t in tokens)
+    return totals
+
+
+def _finish(folder: Path, manifest: Mapping[str, Any], job: Job, gate: Mapping[str, Any]) -> dict[str, Any]:
+    replayed = read_turns(folder / TURNS)
+    snapshots = snapshots_of(folder / TELEMETRY)
+    checks = check_run(
+        manifest, replayed.turns, snapshots=snapshots, strict=job.ruleset.strict, seams=replayed.seams
+    )
+    result = build_result(
+        manifest,
+        replayed.turns,
+        gate,
+        checks,
+        seams=replayed.seams,
+        starts=replayed.starts,
+        snapshots=snapshots,
+    )
+    write_result(folder / RESULT, result)
+    return result

@@ -1,0 +1,147 @@
+"""From options, traces and model to one job."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from bfcl_gate.cli.engine import EngineOptions
+from bfcl_gate.errors import InputError
+from bfcl_gate.gate import gate_request
+from bfcl_gate.identity import digest
+from bfcl_gate.lines import LineOptions
+from bfcl_gate.model.chat import ChatRequest
+from bfcl_gate.model.engine import EngineSettings
+from bfcl_gate.ruleset import Ruleset
+from bfcl_gate.run_folder import open_folder
+from bfcl_gate.samples import gate_samples
+from edge_agentic.benchmark import Job
+from edge_agentic.cli.profile import RunOptions, require_workload
+from edge_agentic.replay import ReplayOptions, requests_of, select_turns, widest_turns
+from edge_agentic.trace import Trace, Trajectory, bundled_traces, describe_all, find_trace, read_trace
+
+BUNDLED = "bundled"
+
+
+def read_traces(names: Sequence[str]) -> tuple[Trace, ...]:
+    """Read every trace named. Raises InputError for one that does not validate and for an id in two files."""
+    wanted = [found for name in names for found in (bundled_traces() if name == BUNDLED else (name,))]
+    traces = tuple(read_trace(find_trace(name)) for name in wanted)
+    for trace in traces:
+        if trace.errors:
+            raise InputError(describe_all(trace.errors))
+    seen: dict[str, Path] = {}
+    for trace in traces:
+        for trajectory in trace.trajectories:
+            if trajectory.id in seen:
+                raise InputError(
+                    f"{trace.path}:{trajectory.line}: conversation_id {trajectory.id} is in {seen[trajectory.id]} as "
+                    "well; expected every conversation once in a run. Leave one of the files out, or rename one."
+                )
+            seen[trajectory.id] = trace.path
+    return traces
+
+
+def build_job(
+    options: RunOptions,
+    engine: EngineOptions,
+    ruleset: Ruleset,
+    traces: Sequence[Trace],
+    settings: EngineSettings,
+) -> Job:
+    """Return the job that the options describe.
+
+    Raises InputError for a workload the profile does not allow and for lines that make no sense.
+    """
+    trace = _describe_traces(traces)
+    require_workload(ruleset, trace["sha256"], settings.model_sha256)
+    policy = replace(ruleset.gate, calls=options.calls or ruleset.gate.calls, max_tokens=engine.max_tokens)
+    replay = ReplayOptions(
+        decode=options.decode or ruleset.decode,
+        tool_delay=options.tool_delay,
+        reasoning=options.reasoning,
+        max_tokens=engine.max_tokens,
+        calls=policy.calls,
+    )
+    selected = select_turns(_trajectories(traces), replay, options.limit)
+    if not selected:
+        raise InputError(
+            f"{', '.join(t.path.name for t in traces)}: no turn has a recorded answer, so there is nothing to decode "
+            "in forced mode. Use --decode natural."
+        )
+    return Job(
+        ruleset=ruleset,
+        replay=replay,
+        policy=policy,
+        lines=LineOptions(
+            baseline=options.baseline,
+            reference=options.reference,
+            min_overall=options.min_overall,
+            min_normalized=options.min_normalized,
+        ),
+        selected=selected,
+        samples=gate_samples(policy.sample, tools=policy.tool_schemas),
+        model=_describe_model(engine, settings),
+        model_path=settings.model_path,
+        trace=trace,
+        options=_as_given(options, engine),
+        reduced=options.limit is not None or policy.sample != "mlperf",
+    )
+
+
+def _trajectories(traces: Sequence[Trace]) -> tuple[Trajectory, ...]:
+    return tuple(trajectory for trace in traces for trajectory in trace.trajectories)
+
+
+def widest_requests(traces: Sequence[Trace], job: Job) -> list[tuple[ChatRequest, ...]]:
+    """Return the requests among which the largest is: of the whole traces, so that --limit changes no context."""
+    whole = select_turns(_trajectories(traces), job.replay)
+    replayed = [requests_of([turn], job.replay) for turns in whole for turn in widest_turns(turns)]
+    return [*replayed, *((gate_request(sample, job.policy),) for sample in job.samples)]
+
+
+def _describe_traces(traces: Sequence[Trace]) -> dict[str, Any]:
+    files = [
+        {
+            "name": trace.path.name,
+            "sha256": trace.sha256,
+            "trajectories": len(trace.trajectories),
+            "turns": sum(len(t.turns) for t in trace.trajectories),
+        }
+        for trace in traces
+    ]
+    hashes = [trace.sha256 for trace in traces]
+    return {
+        "name": ", ".join(trace.path.stem for trace in traces),
+        "sha256": hashes[0] if len(hashes) == 1 else digest(hashes),
+        "trajectories": sum(file["trajectories"] for file in files),
+        "turns": sum(file["turns"] for file in files),
+        "files": files,
+    }
+
+
+def _describe_model(engine: EngineOptions, settings: EngineSettings) -> dict[str, Any]:
+    from bfcl_gate.model import catalog
+
+    return {
+        "name": Path(engine.model or catalog.DEFAULT).name,
+        "file": settings.model_path.name,
+        "sha256": settings.model_sha256,
+        "bytes": settings.model_path.stat().st_size,
+    }
+
+
+def _as_given(options: RunOptions, engine: EngineOptions) -> dict[str, Any]:
+    """Return the options for the manifest: JSON values, files by name only."""
+    given: Mapping[str, Any] = {**asdict(options), **asdict(engine)}
+    return {key: value.name if isinstance(value, Path) else value for key, value in given.items()}
+
+
+def open_run_folder(options: RunOptions, job: Job) -> Path:
+    """Make the run's folder: --output, or runs/<utc>-<id> where the id tells jobs apart."""
+    stamp = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%SZ")
+    folder = options.output or Path("runs") / f"{stamp}-{digest([dict(job.options), os.getpid()])[:8]}"
+    open_folder(folder, resume=options.resume)
+    return folder

@@ -1,0 +1,115 @@
+"""What a profile fixes and refuses, checked before anything is read or loaded."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from bfcl_gate.cli.engine import EngineOptions
+from bfcl_gate.errors import InputError
+from bfcl_gate.run_folder import MANIFEST, RESULT, read_json
+from bfcl_gate.ruleset import Ruleset, find_ruleset
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """The options of `run` that are not the engine's, as they were given; None is the profile's own."""
+
+    profile: str
+    traces: tuple[str, ...]
+    limit: int | None
+    output: Path | None
+    resume: bool
+    decode: str | None
+    tool_delay: str
+    reasoning: str
+    concurrency: int
+    calls: str | None
+    gate_result: Path | None
+    baseline: Path | None
+    reference: str | None
+    min_overall: float | None
+    min_normalized: float | None
+    show_ungated: bool
+
+
+_CHOICES = {
+    "--decode": ("forced", "natural"),
+    "--tool-delay": ("none", "recorded"),
+    "--reasoning": ("keep", "strip"),
+    "--calls": ("native", "lenient"),
+}
+
+
+def apply_profile(options: RunOptions, engine: EngineOptions) -> tuple[Ruleset, EngineOptions]:
+    """Return the profile's ruleset and the engine options it asks for.
+
+    Raises InputError for an unknown choice and for an option the profile does not allow.
+    """
+    ruleset = find_ruleset(options.profile)
+    for option, value in zip(
+        _CHOICES, (options.decode, options.tool_delay, options.reasoning, options.calls), strict=True
+    ):
+        if value is not None and value not in _CHOICES[option]:
+            raise InputError(f"{option} {value!r} is unknown; expected one of {', '.join(_CHOICES[option])}.")
+    if options.concurrency != 1 and engine.endpoint is None:
+        raise InputError(
+            f"--concurrency {options.concurrency}: the local engine replays one trajectory at a time; more than one "
+            "needs --endpoint. Leave the option out."
+        )
+    if ruleset.strict:
+        _refuse_changes(ruleset, options, engine)
+        engine = replace(engine, ctx=ruleset.ctx)
+    return ruleset, engine
+
+
+def _refuse_changes(ruleset: Ruleset, options: RunOptions, engine: EngineOptions) -> None:
+    """Raise for what would make the run another workload than the ruleset's."""
+    refused = {
+        "--limit": options.limit is not None,
+        "--decode": options.decode not in (None, ruleset.decode),
+        "--calls": options.calls not in (None, ruleset.gate.calls),
+        "--tool-delay": options.tool_delay != "none",
+        "--reasoning": options.reasoning != "keep",
+        "--concurrency": options.concurrency != (ruleset.concurrency or 1),
+        "--ctx": engine.ctx not in (None, ruleset.ctx),
+        "--kv-type": engine.kv_type != ruleset.kv_type,
+        "--max-tokens": engine.max_tokens != ruleset.gate.max_tokens,
+        "--seed": engine.seed != ruleset.seed,
+    }
+    if found := [option for option, changed in refused.items() if changed]:
+        raise InputError(
+            f"{', '.join(found)}: the profile {ruleset.name} fixes this (context {ruleset.ctx}, KV {ruleset.kv_type}, "
+            f"{ruleset.decode} decoding, {ruleset.gate.calls} calls, {ruleset.gate.max_tokens} tokens an answer, whole "
+            "trace, one trajectory at a time). Leave the option out, or use --profile standard."
+        )
+
+
+def require_workload(ruleset: Ruleset, trace_sha256: str, model_sha256: str | None) -> None:
+    """Raise InputError where a ruleset names one trace and one model and these are others."""
+    for option, expected, given in (
+        ("--traces", ruleset.trace_sha256, trace_sha256),
+        ("--model", ruleset.model_sha256, model_sha256),
+    ):
+        if expected is not None and given is not None and given != expected:
+            raise InputError(
+                f"{option}: the profile {ruleset.name} is defined for the file with SHA-256 {expected}, this one has "
+                f"{given}. Give that file, or use --profile standard."
+            )
+
+
+def finished_result(options: RunOptions) -> Mapping[str, Any] | None:
+    """Return the result of a finished run that --resume names; None where there is still something to do.
+
+    Raises InputError for --resume without --output and for an output that holds a run without --resume.
+    """
+    if options.output is None:
+        if options.resume:
+            raise InputError("--resume needs --output DIR: the folder of the run to continue.")
+        return None
+    if (options.output / MANIFEST).exists() and not options.resume:
+        raise InputError(
+            f"--output {options.output}: already holds a run. Add --resume to continue it, or choose another folder."
+        )
+    path = options.output / RESULT
+    return read_json(path) if options.resume and path.exists() else None

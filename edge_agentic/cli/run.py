@@ -1,0 +1,115 @@
+"""`edge-agentic run`: options in, one job done, one report out."""
+
+import sys
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import typer
+
+from bfcl_gate.cli import options as opt
+from bfcl_gate.cli.engine import EngineOptions
+from edge_agentic.cli.profile import RunOptions, apply_profile, finished_result
+
+ProfileOption = Annotated[str, typer.Option("--profile", help="quick, standard or mlperf-v6.1.")]
+TracesOption = Annotated[
+    list[str] | None,
+    typer.Option("--traces", metavar="NAME|PATH", help="Trace to replay; repeatable.", show_default="the profile's"),
+]
+LimitOption = Annotated[int | None, typer.Option("--limit", min=1, help="At most N turns, in trace order.")]
+OutputOption = Annotated[
+    Path | None, typer.Option("--output", metavar="DIR", help="Keep the run here.", show_default="runs/<utc>-<id>")
+]
+ResumeOption = Annotated[bool, typer.Option("--resume", help="Continue the run in --output.")]
+DecodeOption = Annotated[
+    str | None, typer.Option("--decode", help="forced or natural.", show_default="the profile's")
+]
+ToolDelayOption = Annotated[str, typer.Option("--tool-delay", help="none or recorded: wait before a turn as recorded.")]
+ReasoningOption = Annotated[str, typer.Option("--reasoning", help="keep or strip recorded reasoning in the history.")]
+ConcurrencyOption = Annotated[int, typer.Option("--concurrency", min=1, help="Trajectories at once; endpoints only.")]
+CallsOption = Annotated[
+    str | None, typer.Option("--calls", help="Which reading is judged: native or lenient.", show_default="the profile's")
+]
+GateResultOption = Annotated[
+    Path | None, typer.Option("--gate-result", metavar="DIR", help="Accept this earlier gate instead of asking again.")
+]
+ShowUngatedOption = Annotated[bool, typer.Option("--show-ungated", help="Show speed before and without a passed gate.")]
+
+
+
+def run(
+    *,
+    profile: ProfileOption = "quick",
+    traces: TracesOption = None,
+    limit: LimitOption = None,
+    output: OutputOption = None,
+    resume: ResumeOption = False,
+    decode: DecodeOption = None,
+    tool_delay: ToolDelayOption = "none",
+    reasoning: ReasoningOption = "keep",
+    concurrency: ConcurrencyOption = 1,
+    calls: CallsOption = None,
+    gate_result: GateResultOption = None,
+    baseline: opt.BaselineOption = None,
+    reference: opt.ReferenceOption = None,
+    min_overall: opt.MinOverallOption = None,
+    min_normalized: opt.MinNormalizedOption = None,
+    show_ungated: ShowUngatedOption = False,
+    model: opt.ModelOption = None,
+    endpoint: opt.EndpointOption = None,
+    api_key_env: opt.ApiKeyEnvOption = None,
+    ctx: opt.CtxOption = None,
+    threads: opt.ThreadsOption = None,
+    gpu_layers: opt.GpuLayersOption = 0,
+    kv_type: opt.KvTypeOption = "f16",
+    flash_attn: opt.FlashAttnOption = "on",
+    speculative: opt.SpeculativeOption = "none",
+    max_tokens: opt.MaxTokensOption = 1024,
+    seed: opt.SeedOption = 42,
+    template_arg: opt.TemplateArgOption = None,
+    chat_template: opt.ChatTemplateOption = None,
+) -> None:
+    """Replay coding-agent trajectories, gate the model's function calling, then report how fast it was."""
+    given = locals()  # thirty options by name, once
+    engine_options = EngineOptions(**{f.name: given[f.name] for f in fields(EngineOptions) if f.name in given})
+    engine_options = replace(
+        engine_options,
+        template_args=tuple(template_arg or ()),
+        chat_template=None if chat_template is None else Path(chat_template),
+    )
+    options = RunOptions(**{f.name: given[f.name] for f in fields(RunOptions)})
+    _run(replace(options, traces=tuple(traces or ())), engine_options)
+
+
+def _run(options: RunOptions, engine_options: EngineOptions) -> NoReturn:
+    if (result := finished_result(options)) is not None:
+        _report(result, options.output, options.show_ungated)
+    from bfcl_gate.cli.engine import engine_settings, open_engine
+    from bfcl_gate.cli.progress import transfer
+    from edge_agentic.benchmark import run_benchmark
+    from edge_agentic.cli.job import build_job, open_run_folder, read_traces, widest_requests
+    from edge_agentic.cli.progress import watch
+
+    ruleset, engine_options = apply_profile(options, engine_options)
+    traces = read_traces(options.traces or ruleset.traces)
+    settings = engine_settings(engine_options, transfer)
+    job = build_job(options, engine_options, ruleset, traces, settings)
+    folder = open_run_folder(options, job)
+    engine = open_engine(settings, widest_requests(traces, job))
+    try:
+        result = run_benchmark(job, engine, folder, watch(options.show_ungated))
+    finally:
+        engine.close()
+    sys.stderr.write(f"The run is kept in {folder}\n")
+    _report(result, folder, options.show_ungated)
+
+
+def _report(result: Mapping[str, Any], folder: Path | None, show_ungated: bool) -> NoReturn:
+    """Print the report and leave: 0 for a valid run whose gate passed, else 1."""
+    from edge_agentic.report.console import render_text
+    from edge_agentic.report.stored import load_run, ungated_of
+
+    ungated = ungated_of(load_run(folder)) if show_ungated and folder and not result["performance"] else None
+    sys.stdout.write(render_text(result, show_ungated=ungated))
+    raise SystemExit(0 if result["valid"] and result["gate"]["passed"] else 1)
