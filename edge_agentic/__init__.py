@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from edge_agentic import agreement
+    from edge_agentic import agreement as agreement
     from edge_agentic.trace import Trajectory, Turn, load_trajectories
 
 __all__ = ["Trajectory", "Turn", "agreement", "load_trajectories"]

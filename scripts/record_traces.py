@@ -10,7 +10,6 @@ printed timings is the same.
 """
 
 import argparse
-import datetime
 import hashlib
 import json
 import runpy
@@ -19,6 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +36,9 @@ def main() -> None:
     text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
     _refuse_traces_of_this_machine(text)
     arguments.output.write_text(text, "utf-8")
-    sums = "".join(f"{_sha256(path)}  {path.name}\n" for path in sorted(arguments.output.parent.glob("*.jsonl")))
+    sums = "".join(
+        f"{_sha256(path)}  {path.name}\n" for path in sorted(arguments.output.parent.glob("*.jsonl"))
+    )
     (arguments.output.parent / "SHA256SUMS").write_text(sums, "ascii")
     print(f"{arguments.output}: {len(names)} sessions, {len(rows) - 1} rows")
 
@@ -63,7 +65,11 @@ def _play(session: dict[str, Any], workspace: Workspace) -> Iterator[dict[str, A
             yield {"role": "user", "content": step["user"]}
             continue
         calls = [
-            {"id": f"call_{number + i}", "type": "function", "function": {"name": n, "arguments": json.dumps(a, ensure_ascii=False)}}
+            {
+                "id": f"call_{number + i}",
+                "type": "function",
+                "function": {"name": n, "arguments": json.dumps(a, ensure_ascii=False)},
+            }
             for i, (n, a) in enumerate(step.get("calls", ()))
         ]
         number += len(calls)
@@ -82,20 +88,25 @@ def _results(
     contents = [call_tool(workspace, name, arguments) for name, arguments in asked]
     delay_s = (time.perf_counter_ns() - started_ns) / 1e9
     results = [
-        {"tool_call_id": call["id"], "content": content} for call, content in zip(calls, contents, strict=True)
+        {"tool_call_id": call["id"], "content": content}
+        for call, content in zip(calls, contents, strict=True)
     ]
-    return {"role": "tool", "tool_results": results, "delay_seconds": round(delay_s, 6)}
+    return {
+        "role": "tool",
+        "tool_results": results,
+        "delay_seconds": round(delay_s, 6),
+    }
 
 
 def _metadata() -> dict[str, Any]:
     return {
         "_type": "dataset_metadata",
         "name": "smoke",
-        "description": "Three short coding-agent sessions: a failing test, a command-line bug, a log analysis.",
+        "description": "Three short coding sessions: failing tests, a command-line bug, a log analysis.",
         "licence": "Apache-2.0",
         "recorder": "scripts/record_traces.py",
         "agent": "assistant turns written by hand, tool calls executed for real",
-        "recorded_at": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "recorded_at": datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "source": "scripts/sessions",
         "schema_version": 1,
     }

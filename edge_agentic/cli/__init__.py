@@ -3,8 +3,12 @@
 from typing import NoReturn
 
 from bfcl_gate.cli.shell import new_app, run_app
+from edge_agentic.cli import traces
 
-app = new_app("Replay recorded coding-agent trajectories on a gated local model and report latency and throughput.")
+app = new_app(
+    "Replay recorded coding-agent trajectories on a gated local model and report latency and throughput."
+)
+app.add_typer(traces.app, name="traces")
 
 
 def main() -> NoReturn:

@@ -2,8 +2,12 @@
 
 from importlib.resources import files
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bfcl_gate.errors import InputError
+
+if TYPE_CHECKING:
+    from bfcl_gate.cache import Progress
 
 MLPERF = "mlperf"
 
@@ -20,7 +24,7 @@ def _folder() -> Path:
     return installed if installed.is_dir() else package.parent / "traces"
 
 
-def find_trace(name_or_path: str | Path) -> Path:
+def find_trace(name_or_path: str | Path, progress: "Progress | None" = None) -> Path:
     """Return the file behind a bundled name, `mlperf` (fetched once, verified) or a path.
 
     Raises InputError for a name that is none of these, SourceError where the official trace cannot be had.
@@ -31,7 +35,7 @@ def find_trace(name_or_path: str | Path) -> Path:
     if str(name_or_path) == MLPERF:
         from bfcl_gate.download import fetch_mlperf_trace  # no HTTP client for a local file
 
-        return fetch_mlperf_trace(None)
+        return fetch_mlperf_trace(progress)
     path = Path(name_or_path)
     if not path.exists():
         names = ", ".join([*bundled, MLPERF])

@@ -27,9 +27,9 @@ class Problem:
         return f"{place}: {f'`{self.field}` ' if self.field else ''}{self.text}"
 
 
-def describe_all(path: Path, problems: Sequence[Problem]) -> str:
-    """Return the first `SHOWN` findings, one a line, and the number of those left out."""
-    lines = [problem.describe(path) for problem in problems[:SHOWN]]
+def describe_all(label: str, path: Path, problems: Sequence[Problem]) -> str:
+    """Return the first `SHOWN` findings, one a line after `label`, and the number of those left out."""
+    lines = [f"{label}{problem.describe(path)}" for problem in problems[:SHOWN]]
     if len(problems) > SHOWN:
-        lines.append(f"{path}: … and {len(problems) - SHOWN} more.")
+        lines.append(f"{label}{path}: … and {len(problems) - SHOWN} more.")
     return "\n".join(lines)

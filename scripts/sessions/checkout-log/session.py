@@ -14,7 +14,9 @@ TOOLS = [
             "stderr together and the exit code if it is not 0.",
             "parameters": {
                 "type": "object",
-                "properties": {"command": {"type": "string", "description": "Command line, may span several lines"}},
+                "properties": {
+                    "command": {"type": "string", "description": "Command line, may span several lines"}
+                },
                 "required": ["command"],
                 "additionalProperties": False,
             },
@@ -32,7 +34,9 @@ CHECK = "python verify_answer.py"
 STEPS = [
     {
         "content": "I will read the notes and look at the shape of the log first.",
-        "calls": [("bash", {"command": "cat README.md && wc -l logs/gateway.log && head -n 6 logs/gateway.log"})],
+        "calls": [
+            ("bash", {"command": "cat README.md && wc -l logs/gateway.log && head -n 6 logs/gateway.log"})
+        ],
     },
     {
         "content": "Fields are separated by blanks. Are there lines of another form?",
@@ -49,7 +53,7 @@ STEPS = [
                 "bash",
                 {
                     "command": "grep '^2025' logs/gateway.log | awk '$4 ~ \"^/checkout\" {n[$7]++; if ($5 >= 500) f[$7]++} "
-                    "END {for (r in n) printf \"%-9s %3d requests %3d failed %5.1f %%\\n\", r, n[r], f[r], "
+                    'END {for (r in n) printf "%-9s %3d requests %3d failed %5.1f %%\\n", r, n[r], f[r], '
                     "100 * f[r] / n[r]}' | sort"
                 },
             )
@@ -106,7 +110,9 @@ STEPS = [
         "calls": [
             (
                 "bash",
-                {"command": "sed -i 's/\"p95_ms\": 562/\"p95_ms\": 434/' answer.json && cat answer.json && python verify_answer.py"},
+                {
+                    "command": 'sed -i \'s/"p95_ms": 562/"p95_ms": 434/\' answer.json && cat answer.json && python verify_answer.py'
+                },
             )
         ],
     },

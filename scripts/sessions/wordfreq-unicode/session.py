@@ -75,7 +75,12 @@ STEPS = [
     {
         "content": "I will run the reported command and look at the input.",
         "calls": [
-            ("bash", {"command": "python -m wordfreq samples/garten.txt --limit 3; echo ---; cat samples/garten.txt"}),
+            (
+                "bash",
+                {
+                    "command": "python -m wordfreq samples/garten.txt --limit 3; echo ---; cat samples/garten.txt"
+                },
+            ),
             ("bash", {"command": "find . -name '*.py' | sort | xargs wc -l"}),
         ],
     },
@@ -130,7 +135,7 @@ STEPS = [
                 "bash",
                 {
                     "command": "printf 'na\\u00efve caf\\u00e9 \\u65e5\\u672c\\u8a9e x_1 \\u03b1\\u03b2\\u03b3 Caf\\u00e9' > probe.txt; "
-                    "python -m wordfreq probe.txt; echo \"exit $?\"; rm probe.txt"
+                    'python -m wordfreq probe.txt; echo "exit $?"; rm probe.txt'
                 },
             ),
         ],
@@ -161,7 +166,9 @@ STEPS = [
         "`wordfreq/count.py` no longer drops the last line of the ranking. `tests/test_unicode.py` covers both; "
         "all 4 tests pass.",
     },
-    {"user": "Great. What happens with --limit 0 or a negative limit now? It should be refused with a clear message."},
+    {
+        "user": "Great. What happens with --limit 0 or a negative limit now? It should be refused with a clear message."
+    },
     {
         "content": "I will see what it does today and where the option is declared.",
         "calls": [
@@ -189,11 +196,16 @@ STEPS = [
                 },
             ),
             ("bash", {"command": "python -m wordfreq samples/garten.txt --limit -1"}),
-            ("bash", {"command": "python -m wordfreq samples/garten.txt --limit 1 && python -m pytest -q | tail -n 1"}),
+            (
+                "bash",
+                {
+                    "command": "python -m wordfreq samples/garten.txt --limit 1 && python -m pytest -q | tail -n 1"
+                },
+            ),
         ],
     },
     {
-        "content": "`--limit` below 1 now ends with exit code 2 and \"--limit must be at least 1\"; before, 0 printed "
+        "content": '`--limit` below 1 now ends with exit code 2 and "--limit must be at least 1"; before, 0 printed '
         "nothing and -1 silently left out the last word. The tests still pass.",
     },
 ]
