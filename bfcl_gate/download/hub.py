@@ -5,7 +5,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from bfcl_gate.cache import Progress, sha256_of
+from bfcl_gate.cache import Progress, expand, sha256_of
 from bfcl_gate.errors import InputError
 from bfcl_gate.model.catalog import CatalogModel
 
@@ -42,6 +42,6 @@ def hub_cache_dir() -> Path:
     """Return the hub cache folder as the hub's own tools find it."""
     for variable, below in (("HF_HUB_CACHE", ""), ("HUGGINGFACE_HUB_CACHE", ""), ("HF_HOME", "hub")):
         if value := os.environ.get(variable):
-            return Path(value).expanduser() / below
+            return expand(value) / below
     base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(base).expanduser() / "huggingface" / "hub"
+    return expand(base) / "huggingface" / "hub"

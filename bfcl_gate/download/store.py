@@ -14,7 +14,7 @@ from typing import BinaryIO
 from bfcl_gate.cache import Progress, hash_file, remember, sha256_of
 from bfcl_gate.errors import SourceError
 
-_log = logging.getLogger("bfcl_gate.download")
+_log = logging.getLogger("bfcl_gate.download")  # without a handler its warnings are plain lines on stderr
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,21 +28,24 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """A place that may have the bytes. `fetch` completes the partial file it is given or raises SourceError."""
+    """A place that may have the bytes; `fetch` completes the partial file or raises SourceError."""
 
     name: str
     fetch: Callable[[Path], None]
 
 
 def is_kept(wanted: Wanted, progress: Progress | None = None) -> bool:
-    """Say whether the verified file lies in the cache."""
-    return wanted.path.is_file() and sha256_of(wanted.path, progress) == wanted.sha256
+    """Say whether the verified file lies in the cache. Raises SourceError where that cannot be told."""
+    try:
+        return wanted.path.is_file() and sha256_of(wanted.path, progress) == wanted.sha256
+    except OSError as error:
+        raise SourceError(_disk_problem(wanted.path, error)) from error
 
 
 def obtain(wanted: Wanted, sources: Sequence[Source], advice: str, progress: Progress | None = None) -> Path:
     """Return the verified file, taken from the cache or from the first source that has it.
 
-    Raises SourceError, ending in `advice`, when no source has it or the disk refuses.
+    Raises SourceError, ending in `advice`, when no source has it, and SourceError when the disk refuses.
     """
     if is_kept(wanted, progress):
         return wanted.path
@@ -63,8 +66,10 @@ def part_of(path: Path) -> Path:
 
 
 def _from_first(wanted: Wanted, sources: Sequence[Source], advice: str, progress: Progress | None) -> None:
-    failures = []
+    failures: list[str] = []
     for source in sources:
+        if failures:
+            _log.warning("%s Now trying %s.", failures[-1], source.name)
         try:
             _from_source(wanted, source, progress)
             return
@@ -74,7 +79,7 @@ def _from_first(wanted: Wanted, sources: Sequence[Source], advice: str, progress
 
 
 def _from_source(wanted: Wanted, source: Source, progress: Progress | None) -> None:
-    """Fetch and verify; bytes left by an earlier attempt may be the wrong ones, so then once more from nothing."""
+    """Fetch and verify; where bytes of an earlier attempt turn out wrong, once more from nothing."""
     part = part_of(wanted.path)
     attempts = 2 if part.exists() else 1
     for _ in range(attempts):
@@ -126,15 +131,18 @@ def _try_lock(file: BinaryIO) -> bool:
 
 
 def _disk_problem(path: Path, error: OSError) -> str:
-    folder = path.parent
+    place = error.filename or path.parent
     if error.errno in (ENOSPC, EDQUOT):
         return (
-            f"{folder}: not enough free space for {path.name} ({error.strerror}). What arrived is kept; free some "
-            "space, or set EDGE_AGENTIC_CACHE to a folder on a larger disk."
+            f"{path.parent}: not enough free space for {path.name} ({error.strerror}). What arrived is kept; "
+            "free some space, or set EDGE_AGENTIC_CACHE to a folder on a larger disk."
         )
     if error.errno in (EACCES, EPERM, EROFS):
         return (
-            f"{error.filename or folder}: no permission to write {path.name} ({error.strerror}). Set "
-            "EDGE_AGENTIC_CACHE to a folder that you may write."
+            f"{place}: no permission to store {path.name} ({error.strerror}). Set EDGE_AGENTIC_CACHE to a "
+            "folder that you may write."
         )
-    return f"{error.filename or folder}: cannot store {path.name} ({error.strerror})."
+    return (
+        f"{place}: cannot store {path.name} ({error.strerror}). Set EDGE_AGENTIC_CACHE to a folder on a "
+        "local disk."
+    )

@@ -19,7 +19,8 @@ _MAX_PAIRS = 65_536
 _MAX_TENSORS = 65_536
 _MAX_TEXT_BYTES = 16 << 20  # the longest real texts are chat templates of some 100 kB
 _MAX_KEPT_TEXT_BYTES = 64 << 20
-_MAX_KEPT_ITEMS = 4_096  # per-layer numbers are kept, vocabularies are only counted
+_MAX_KEPT_ITEMS = 4_096  # in an array: per-layer numbers are kept, vocabularies are only counted
+_MAX_KEPT_ITEMS_TOGETHER = 1 << 20
 _MAX_ARRAY_TEXTS = 1 << 22  # the largest real vocabularies have some 300,000 tokens
 _MAX_DIMENSIONS = 4
 _DEFAULT_ALIGNMENT = 32
@@ -42,7 +43,7 @@ _NUMBERS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tensor:
-    """One tensor of the file: its shape (ggml order), ggml type number and byte offset in the data section."""
+    """One tensor: its shape in ggml order, its ggml type number, its byte offset in the data section."""
 
     name: str
     shape: tuple[int, ...]
@@ -67,15 +68,21 @@ class Header:
 
 
 def read_header(path: Path) -> Header:
-    """Read the header. Raises InputError for what is missing, unreadable, not a GGUF, cut short or malformed."""
+    """Read the header of a GGUF file.
+
+    Raises InputError for a path that is missing, no regular file, unreadable, no GGUF, cut short or malformed.
+    """
     try:
         if path.is_dir():
             raise InputError(f"{path}: this is a folder; expected a .gguf file. Name the file inside it.")
+        if path.exists() and not path.is_file():
+            raise InputError(f"{path}: this is a device or a pipe; expected a .gguf file on a disk.")
         with path.open("rb") as file:
             return _read(_Reader(file, path))
     except FileNotFoundError as error:
         raise InputError(
-            f"{path}: no such file; expected the path of a .gguf file or a catalogue name."
+            f"{path}: no such file; expected the path of a .gguf file or a name that `edge-agentic models list` "
+            "shows."
         ) from error
     except OSError as error:
         raise InputError(f"{path}: cannot read the file ({error.strerror}).") from error
@@ -87,7 +94,7 @@ class _Reader:
     def __init__(self, file: BinaryIO, path: Path) -> None:
         self.path = path
         self.size = file.seek(0, 2)
-        self.kept_text = self.texts = 0
+        self.kept_text = self.kept_items = self.texts = 0
         self.file = file
         file.seek(0)
 
@@ -109,7 +116,7 @@ class _Reader:
         return value
 
     def count(self, what: str, each_bytes: int, limit: int | None = None) -> int:
-        """Read a 64-bit count of things of at least `each_bytes`; it cannot exceed what the file still holds."""
+        """Read a 64-bit count of things of at least `each_bytes` and refuse more than the file still holds."""
         count = self.number("<Q")
         if count * each_bytes > self.size - self.file.tell():
             raise self.bad(f"it announces {count:,} {what}, more than the file can hold")
@@ -153,7 +160,7 @@ def _read_start(reader: _Reader) -> int:
         raise InputError(f"{path}: the file is empty; expected a GGUF model. Download it again.")
     if start[:4] != b"GGUF":
         raise InputError(
-            f"{path}: not a GGUF file (it does not begin with GGUF); expected a model in GGUF format."
+            f"{path}: not a GGUF file (its first bytes are {start[:4]!r}); expected a model in GGUF format."
         )
     version = int.from_bytes(start[4:], "little")
     if len(start) < 8 or version not in (2, 3):
@@ -191,7 +198,8 @@ def _read_array(reader: _Reader) -> tuple[int, tuple[Scalar, ...] | None]:
     code = _code_of(reader, kind)
     width = struct.calcsize(code)
     count = reader.count("array elements", width)
-    if count > _MAX_KEPT_ITEMS:
+    reader.kept_items += count if count <= _MAX_KEPT_ITEMS else 0
+    if count > _MAX_KEPT_ITEMS or reader.kept_items > _MAX_KEPT_ITEMS_TOGETHER:
         reader.skip(count * width)
         return count, None
     return count, struct.unpack(f"<{count}{code[1]}", reader.file.read(count * width))

@@ -51,14 +51,16 @@ _TYPES = {
     42: ("Q2_0", 64, 18),
 }
 
-# general.file_type as llama.cpp numbers it (LLAMA_FTYPE).
-_FILE_TYPES = dict(
-    enumerate(
-        "F32 F16 Q4_0 Q4_1 - - - Q8_0 Q5_0 Q5_1 Q2_K Q3_K_S Q3_K_M Q3_K_L Q4_K_S Q4_K_M Q5_K_S Q5_K_M Q6_K IQ2_XXS "
-        "IQ2_XS Q2_K_S IQ3_XS IQ3_XXS IQ1_S IQ4_NL IQ3_S IQ3_M IQ2_S IQ2_M IQ4_XS IQ1_M BF16 - - - TQ1_0 TQ2_0 "
-        "MXFP4_MOE NVFP4 Q1_0 Q2_0".split()
-    )
-)
+# general.file_type as llama.cpp numbers it (LLAMA_FTYPE); a minus stands for a number that is not in use.
+_FILE_TYPE_ROWS = """
+F32 F16 Q4_0 Q4_1 - - - Q8_0 Q5_0 Q5_1
+Q2_K Q3_K_S Q3_K_M Q3_K_L Q4_K_S Q4_K_M Q5_K_S Q5_K_M Q6_K IQ2_XXS
+IQ2_XS Q2_K_S IQ3_XS IQ3_XXS IQ1_S IQ4_NL IQ3_S IQ3_M IQ2_S IQ2_M
+IQ4_XS IQ1_M BF16 - - - TQ1_0 TQ2_0 MXFP4_MOE NVFP4
+Q1_0 Q2_0
+"""
+_FILE_TYPES = dict(enumerate(_FILE_TYPE_ROWS.split()))
+_GUESSED_FILE_TYPE = 1024  # added to the number where the file did not say and llama.cpp guessed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +76,7 @@ class TypeShare:
 class GgufInfo:
     """The header of a model file, read and checked against the file's size.
 
-    What the file does not say is None. `metadata` holds its single values and short number arrays (per
+    What the file does not say is None; heads that differ by layer are a tuple. `metadata` holds its single values and short number arrays (per
     layer), `array_lengths` the length of every array; `tensors` are name, shape, type and offset.
     """
 
@@ -89,8 +91,8 @@ class GgufInfo:
     context_length: int | None
     layers: int | None
     embedding_length: int | None
-    heads: Value | None
-    kv_heads: Value | None
+    heads: int | tuple[int, ...] | None
+    kv_heads: int | tuple[int, ...] | None
     tokenizer: str | None
     vocabulary: int | None
     chat_template: str | None
@@ -103,8 +105,8 @@ class GgufInfo:
 def read_gguf(path: Path) -> GgufInfo:
     """Read and check the header of a model file; the weights are not read.
 
-    Raises InputError for a path that is missing, a folder, unreadable, empty, no GGUF, malformed, cut short,
-    or one shard of several.
+    Raises InputError for a path that is missing, no regular file, unreadable, empty, no GGUF, malformed, cut
+    short, or one shard of several.
     """
     header = read_header(path)
     _check_complete(path, header)
@@ -122,8 +124,8 @@ def read_gguf(path: Path) -> GgufInfo:
         context_length=_integer(values, f"{architecture}.context_length"),
         layers=_integer(values, f"{architecture}.block_count"),
         embedding_length=_integer(values, f"{architecture}.embedding_length"),
-        heads=values.get(f"{architecture}.attention.head_count"),
-        kv_heads=values.get(f"{architecture}.attention.head_count_kv"),
+        heads=_integers(values, f"{architecture}.attention.head_count"),
+        kv_heads=_integers(values, f"{architecture}.attention.head_count_kv"),
         tokenizer=_text(values, "tokenizer.ggml.model"),
         vocabulary=header.lengths.get("tokenizer.ggml.tokens"),
         chat_template=_text(values, "tokenizer.chat_template"),
@@ -148,17 +150,18 @@ def tensor_type(tensor: Tensor) -> str:
 
 
 def _check_complete(path: Path, header: Header) -> None:
-    shards = header.values.get("split.count", 0)
-    if isinstance(shards, int) and shards > 1:
+    shards = _integer(header.values, "split.count")
+    if shards is not None and shards > 1:
         raise InputError(
-            f"{path}: this is one of {shards} shards of a model; expected the model in one file. Join them with "
-            "`llama-gguf-split --merge`."
+            f"{path}: this is one of {shards} shards of a model; expected the model in one file. Join the shards "
+            "with `llama-gguf-split --merge`."
         )
-    end = max((t.offset + (tensor_bytes(t) or 0) for t in header.tensors), default=0) + header.data_start
-    if header.tensors and end > header.size_bytes:
+    ends = (header.data_start + tensor.offset + (tensor_bytes(tensor) or 0) for tensor in header.tensors)
+    end = max(ends, default=0)
+    if end > header.size_bytes:
         raise InputError(
-            f"{path}: the file is cut short: it holds {header.size_bytes:,} bytes and its tensors end at byte "
-            f"{end:,}. Download it again."
+            f"{path}: the file is cut short: it holds {header.size_bytes:,} bytes and its tensors end at "
+            f"byte {end:,}. Download it again."
         )
 
 
@@ -177,7 +180,7 @@ def _file_type(values: Mapping[str, Value]) -> str | None:
     number = _integer(values, "general.file_type")
     if number is None:
         return None
-    name = _FILE_TYPES.get(number & ~1024, "-")  # 1024 marks a type that llama.cpp guessed
+    name = _FILE_TYPES.get(number & ~_GUESSED_FILE_TYPE, "-")
     return f"type {number}" if name == "-" else name
 
 
@@ -189,3 +192,11 @@ def _text(values: Mapping[str, Value], key: str) -> str | None:
 def _integer(values: Mapping[str, Value], key: str) -> int | None:
     value = values.get(key)
     return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _integers(values: Mapping[str, Value], key: str) -> int | tuple[int, ...] | None:
+    value = values.get(key)
+    if isinstance(value, tuple):
+        whole = tuple(item for item in value if isinstance(item, int))
+        return whole if len(whole) == len(value) else None
+    return _integer(values, key)
