@@ -1,0 +1,153 @@
+"""From an answer's text to its calls, content and reasoning, natively and leniently."""
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from bfcl_gate.errors import InputError
+from bfcl_gate.model.chat import Tool
+from bfcl_gate.model.toolcalls import hermes, lenient, qwen_xml
+from bfcl_gate.model.toolcalls.endings import content_end
+from bfcl_gate.model.toolcalls.records import (
+    Block,
+    ParsedAnswer,
+    Problem,
+    Source,
+    ToolCall,
+    parameter_schemas,
+)
+from bfcl_gate.model.toolcalls.thoughts import Thought, thoughts
+
+Find = Callable[[Source, int], list[Block]]
+"""Returns the call blocks of one syntax from a position of the text on, in order."""
+
+SYNTAXES: dict[str, Find] = {
+    "hermes": hermes.find,
+    "qwen-xml": qwen_xml.find,
+}
+"""The syntaxes by family name; `auto` and `fenced-json` are names beside these."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Reading:
+    """An answer as one syntax reads it."""
+
+    blocks: list[Block]
+    thoughts: list[Thought]
+
+
+def parse_tool_calls(
+    text: str,
+    tools: Sequence[Tool],
+    *,
+    syntax: str = "auto",
+    mode: str = "lenient",
+    prefix: str = "",
+    finish: str = "stop",
+) -> ParsedAnswer:
+    """Split an answer into tool calls, content and reasoning; no text whatsoever makes it raise.
+
+    `syntax` is a family name or "auto" (any known one); `mode` "native" takes only the syntax's exact form,
+    "lenient" also fenced or bare JSON that names one of `tools`, and repairs that invent nothing. `prefix`
+    is the end of the generation prompt, `finish` "length" where the token limit ended the answer.
+    Raises InputError for an unknown syntax or mode.
+    """
+    source = Source(text=text[: content_end(text)], schemas=parameter_schemas(tools), cut=finish == "length")
+    names = _families(syntax, mode)
+    reading = _best(source, prefix, names)
+    if mode == "native":
+        reading = _Reading(blocks=[b for b in reading.blocks if b.native], thoughts=reading.thoughts)
+    elif not reading.blocks:
+        return _answer(source, _any_form(source, prefix, names), own=False)
+    return _answer(source, reading, own=True)
+
+
+def _any_form(source: Source, prefix: str, tried: Sequence[str]) -> _Reading:
+    """Read an answer in any syntax but those tried, then in no syntax at all."""
+    reading = _best(source, prefix, [name for name in SYNTAXES if name not in tried])
+    return reading if reading.blocks else _read(source, prefix, lenient.find)
+
+
+def _families(syntax: str, mode: str) -> list[str]:
+    if mode not in ("native", "lenient"):
+        raise InputError(f"mode is {mode!r}; expected 'native' or 'lenient'.")
+    if syntax == "auto":
+        return list(SYNTAXES)
+    if syntax == "fenced-json":
+        return []
+    if syntax not in SYNTAXES:
+        known = ", ".join(["auto", *SYNTAXES, "fenced-json"])
+        raise InputError(f"Tool-call syntax {syntax!r} is unknown; expected one of {known}.")
+    return [syntax]
+
+
+def _best(source: Source, prefix: str, names: Sequence[str]) -> _Reading:
+    """Return the best reading among some syntaxes: the one whose first block begins earliest.
+
+    What begins inside another syntax's block is that block's business. At the same place a readable call
+    in exact form comes before a readable one, and that before an attempt that failed.
+    """
+    readings = [_read(source, prefix, SYNTAXES[name]) for name in names]
+    return min(readings, key=_rank) if readings else _read(source, prefix, _nothing)
+
+
+def _rank(reading: _Reading) -> tuple[float, int]:
+    if not reading.blocks:
+        return float("inf"), 0
+    first = reading.blocks[0]
+    return first.start, 2 if first.error else 0 if first.native else 1
+
+
+def _nothing(source: Source, start: int) -> list[Block]:
+    return []
+
+
+def _read(source: Source, prefix: str, find: Find) -> _Reading:
+    found = find(source, 0)
+    spans = thoughts(source.text, prefix, found)
+    if spans and spans[0].start == 0:
+        found = find(source, spans[0].end)
+    starts = [span.start for span in spans]
+    kept = [block for block in found if not _inside(spans, starts, block.start)]
+    return _Reading(blocks=kept, thoughts=spans)
+
+
+def _inside(spans: Sequence[Thought], starts: Sequence[int], place: int) -> bool:
+    before = bisect_right(starts, place)
+    return before > 0 and place < spans[before - 1].end
+
+
+def _answer(source: Source, reading: _Reading, *, own: bool) -> ParsedAnswer:
+    """Assemble the answer; `own` tells that the blocks are of the syntax that was asked for."""
+    attempts = tuple(attempt for block in reading.blocks for attempt in block.attempts)
+    return ParsedAnswer(
+        calls=tuple(
+            ToolCall(name=attempt.name, arguments=attempt.arguments)
+            for attempt in attempts
+            if attempt.arguments is not None
+        ),
+        attempts=attempts,
+        content=_content(source.text, reading),
+        reasoning=_joined(source.text[span.inner_start : span.inner_end] for span in reading.thoughts),
+        error=_problem(source, reading),
+        native=own and all(block.native for block in reading.blocks) if attempts else None,
+    )
+
+
+def _content(text: str, reading: _Reading) -> str | None:
+    taken = sorted([(b.start, b.end) for b in reading.blocks] + [(t.start, t.end) for t in reading.thoughts])
+    begins = [0, *(end for _, end in taken)]
+    ends = [*(start for start, _ in taken), len(text)]
+    return _joined(text[begin:end] for begin, end in zip(begins, ends, strict=True))
+
+
+def _joined(pieces: Iterable[str]) -> str | None:
+    return "\n\n".join(filter(None, (piece.strip() for piece in pieces))) or None
+
+
+def _problem(source: Source, reading: _Reading) -> Problem | None:
+    for block in reading.blocks:
+        if block.error:
+            return block.error
+    unfinished = bool(reading.thoughts) and not reading.thoughts[-1].closed and not reading.blocks
+    return "truncated" if unfinished and source.cut else None

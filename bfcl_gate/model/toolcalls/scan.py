@@ -1,0 +1,142 @@
+"""Reading values at a position of untrusted text: each function is linear and bounded in depth."""
+
+import json
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+MAX_DEPTH = 64
+"""Deepest nesting of a value that is read; deeper ones are unreadable, whatever the interpreter allows."""
+
+_MAX_DIGITS = 4300  # CPython's own limit on int(text) from 3.11 on; earlier versions take quadratic time
+_SPACE = re.compile(r"[ \t\r\n]*")
+# Every part after the opening quote is optional, so a string that never ends is matched, not retried.
+_DOUBLE = r'"[^"\\]*(?:\\.[^"\\]*)*"?'
+_SINGLE = r"'[^'\\]*(?:\\.[^'\\]*)*'?"
+_JSON_TOKEN = re.compile(rf"{_DOUBLE}|[\[\](){{}}]", re.DOTALL)
+_PYTHON_TOKEN = re.compile(rf"{_DOUBLE}|{_SINGLE}|[\[\](){{}}]", re.DOTALL)
+
+
+class Unreadable(Exception):  # noqa: N818 - control flow between the readers, never seen outside
+    """No value of the wanted kind stands here."""
+
+
+Reader = Callable[[str, int], tuple[Any, int]]
+"""Reads the value that begins exactly at a position; returns it and its end, or raises Unreadable."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Member:
+    """A member of an object; `end` is None while, or because, its value could not be read."""
+
+    start: int
+    end: int | None = None
+    value: Any = None
+
+
+def skip_space(text: str, position: int) -> int:
+    """Return the position of the next character that is not white space."""
+    match = _SPACE.match(text, position)
+    return match.end() if match else position
+
+
+def expect(text: str, position: int, literal: str) -> int:
+    """Return the position after `literal`; raises Unreadable where it does not stand."""
+    if not text.startswith(literal, position):
+        raise Unreadable
+    return position + len(literal)
+
+
+def json_value(text: str, position: int) -> tuple[Any, int]:
+    """Read one strict JSON value: no NaN, no number beyond a float's range, at most MAX_DEPTH deep."""
+    try:
+        value, end = _DECODER.raw_decode(text, position)
+    except (ValueError, RecursionError):
+        raise Unreadable from None
+    if _is_deep(value):
+        raise Unreadable
+    return value, end
+
+
+def members(text: str, position: int, read: Reader, found: dict[str, Member], *, loose: bool = False) -> int:
+    """Read the object at `position` into `found` and return its end.
+
+    When it raises Unreadable, `found` holds what was read, the offending member with `end` None.
+    `loose` allows a comma after the last member.
+    """
+    position = skip_space(text, expect(text, position, "{"))
+    while not text.startswith("}", position):
+        key, position = read(text, position)
+        if not isinstance(key, str):
+            raise Unreadable
+        position = skip_space(text, expect(text, skip_space(text, position), ":"))
+        found[key] = Member(start=position)
+        value, position = read(text, position)
+        found[key] = Member(start=found[key].start, end=position, value=value)
+        position = next_item(text, position, "}", loose=loose)
+    return position + 1
+
+
+def next_item(text: str, position: int, closer: str, *, loose: bool) -> int:
+    """Step over the comma after an item; at the closer stay there. Raises Unreadable on anything else."""
+    position = skip_space(text, position)
+    if text.startswith(closer, position):
+        return position
+    position = skip_space(text, expect(text, position, ","))
+    if text.startswith(closer, position) and not loose:
+        raise Unreadable
+    return position
+
+
+def balanced_end(text: str, position: int, *, python: bool = False) -> int | None:
+    """Return the end of the bracketed text at `position`, strings skipped; None when it never closes.
+
+    It counts brackets without telling their kinds apart: it finds where something unreadable ends.
+    """
+    depth = 0
+    for token in (_PYTHON_TOKEN if python else _JSON_TOKEN).finditer(text, position):
+        first = text[token.start()]
+        if first in "[({":
+            depth += 1
+        elif first in "])}":
+            depth -= 1
+            if depth <= 0:
+                return token.end()
+    return None
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > _MAX_DIGITS:
+        raise ValueError("more digits than a number may have")
+    return int(digits)
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if math.isinf(number):
+        raise ValueError("beyond the range of a float")
+    return number
+
+
+def _no_constant(word: str) -> NoReturn:
+    raise ValueError(f"{word} is not JSON")
+
+
+_DECODER = json.JSONDecoder(parse_int=_integer, parse_float=_finite, parse_constant=_no_constant)
+
+
+def _is_deep(value: Any) -> bool:
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        level = [child for node in level for child in _children(node)]
+        if not level:
+            return False
+    return True
+
+
+def _children(node: Any) -> list[Any]:
+    if isinstance(node, dict):
+        return list(node.values())
+    return node if isinstance(node, list) else []
