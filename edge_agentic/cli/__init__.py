@@ -4,10 +4,12 @@ from typing import NoReturn
 
 from bfcl_gate.cli.shell import new_app, run_app
 from edge_agentic.cli import traces
+from edge_agentic.cli.run import run
 
 app = new_app(
     "Replay recorded coding-agent trajectories on a gated local model and report latency and throughput."
 )
+app.command()(run)
 app.add_typer(traces.app, name="traces")
 
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
+from bfcl_gate.cli import gate_options as gate
 from bfcl_gate.cli import options as opt
 from bfcl_gate.cli.engine import EngineOptions
 from edge_agentic.cli.profile import RunOptions, apply_profile, finished_result
@@ -51,10 +52,10 @@ def run(
     concurrency: ConcurrencyOption = 1,
     calls: CallsOption = None,
     gate_result: GateResultOption = None,
-    baseline: opt.BaselineOption = None,
-    reference: opt.ReferenceOption = None,
-    min_overall: opt.MinOverallOption = None,
-    min_normalized: opt.MinNormalizedOption = None,
+    baseline: gate.BaselineOption = None,
+    reference: gate.ReferenceOption = None,
+    min_overall: gate.MinOverallOption = None,
+    min_normalized: gate.MinNormalizedOption = None,
     show_ungated: ShowUngatedOption = False,
     model: opt.ModelOption = None,
     endpoint: opt.EndpointOption = None,
