@@ -167,7 +167,12 @@ def mlperf_tpot_ms(turn: TurnResult) -> float | None:
 
 def mlperf(turns: Sequence[TurnResult], wall_s: float | None) -> dict[str, Any]:
     """MLPerf's own variants: failed turns keep their latency, QPS = all turns / wall time, TPS = Σ OSL / wall
-    time, TPOT by its formula, times in ms, percentiles of method "lower"."""
+    time, TPOT by its formula, times in ms, percentiles of method "lower".
+
+    Turns given up before they were issued (no time between submission and completion) are left out: the
+    reference would count them as fast.
+    """
+    turns = [turn for turn in turns if turn.completed_ns > turn.submitted_ns]
     answered = [turn for turn in turns if turn.error is None]
     tokens = [n for turn in answered if (n := mlperf_output_tokens(turn)) is not None]
     return {

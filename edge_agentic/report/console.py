@@ -14,11 +14,12 @@ def render_text(result: Mapping[str, Any], *, show_ungated: Mapping[str, Any] | 
     `show_ungated` is the performance of a run whose gate did not pass (`document.ungated_performance`); each
     of its lines is marked. Without it such a run shows no number of speed.
     """
-    blocks = [verdict(result), *(_block(section) for section in sections(result, show_ungated))]
+    blocks = [verdict(result), *(block(section) for section in sections(result, show_ungated))]
     return "\n\n".join(blocks) + "\n"
 
 
-def _block(section: Section) -> str:
+def block(section: Section) -> str:
+    """Return the lines of one section, its columns aligned."""
     lines = [section.title, *_table(section), *(f"  {note}" for note in section.notes)]
     return "\n".join(marked(line.rstrip(), section.ungated) for line in lines)
 

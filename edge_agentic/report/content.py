@@ -18,7 +18,7 @@ def verdict(result: Result) -> str:
     ]
     gate = result["gate"]
     if not result.get("complete", True) or gate is None:
-        return "INCOMPLETE. The run has no verdict yet, so no speed is shown."
+        return f"INCOMPLETE. {_progress(result)}there is no verdict yet, so no speed is shown."
     words = [] if result["valid"] else ["INVALID"]
     words += [] if gate["passed"] else ["GATE FAILED"]
     head = ", ".join(words) or "VALID"
@@ -33,6 +33,13 @@ def verdict(result: Result) -> str:
         told.append("the run kept every rule")
     reduced = " Reduced: not comparable to the full workload." if result["reduced"] else ""
     return f"{head}. {' and '.join(told).capitalize()}.{reduced}"
+
+
+def _progress(result: Result) -> str:
+    done = result.get("progress")
+    if done is None:
+        return ""
+    return f"{count(done['turns'], 'turn')} and {count(done['gate_samples'], 'gate sample')} are kept; "
 
 
 def sections(result: Result, ungated: Mapping[str, Any] | None = None) -> tuple[Section, ...]:
@@ -51,17 +58,29 @@ def sections(result: Result, ungated: Mapping[str, Any] | None = None) -> tuple[
     return tuple(found)
 
 
+ENGINE_FACTS = (
+    "ctx",
+    "kv_type",
+    "flash_attn",
+    "threads",
+    "gpu_layers",
+    "offloaded_layers",
+    "speculative",
+    "concurrency",
+    "build",
+)
+OPTION_FACTS = ("decode", "limit", "tool_delay", "reasoning", "max_tokens", "calls")
+
+
 def _run(result: Result) -> Section:
-    options = result.get("options") or {}
-    planned = result.get("planned") or {}
-    profile = {"profile": result.get("profile"), "ruleset": result["ruleset"], **options}
+    asked = {**(result.get("options") or {}), "ruleset": result["ruleset"]}
     made = [text for text in (result.get("created_at"), result.get("tool_version")) if text]
     rows = [
         ("model", listing(result["model"], ("name",))),
-        ("engine", listing(result["engine"], ("kind",))),
+        ("engine", listing(result["engine"], ("kind",), ENGINE_FACTS)),
         ("trace", listing(result["trace"], ("name",))),
-        ("profile", listing(profile, ("profile",))),
-        ("planned", listing(planned)),
+        ("ruleset", listing(asked, ("ruleset",), OPTION_FACTS)),
+        ("planned", listing(result.get("planned") or {})),
         ("machine", _machine(result["environment"])),
         ("engine id", clean(result["engine_id"])[:12]),
         ("made", clean(" with edge-agentic ".join(made))),

@@ -15,7 +15,7 @@ TIMES = (
 )
 RATES = (
     ("prefill", "prefill_tokens_per_s", "evaluated prompt tokens / (first token - prompt rendered), pooled"),
-    ("decode", "decode_tokens_per_s", "Σ (output tokens - 1) / Σ (last token - first token)"),
+    ("decode", "decode_tokens_per_s", "(output tokens - 1) / (last token - first token), pooled"),
     ("output", "output_tokens_per_s", "output tokens / wall time of the replay"),
 )
 SHOWN = ("50", "90", "99")

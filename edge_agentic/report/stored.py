@@ -64,6 +64,7 @@ def load_run(folder: Path) -> StoredRun:
         raise InputError(
             f"{folder}: not a run directory (no {MANIFEST}); expected the --output of an `edge-agentic run`."
         )
+    manifest = _manifest(folder / MANIFEST)
     replay = read_turns(folder / TURNS)
     gate = folder / JOURNAL
     gate_rows = sum("_type" not in row for row in read_journal(gate)) if gate.exists() else 0
@@ -71,7 +72,7 @@ def load_run(folder: Path) -> StoredRun:
     if result is not None:
         check_result(result, str(folder / RESULT))
         _require_agreement(result, replay, folder)
-    return StoredRun(manifest=read_json(folder / MANIFEST), replay=replay, gate_rows=gate_rows, result=result)
+    return StoredRun(manifest=manifest, replay=replay, gate_rows=gate_rows, result=result)
 
 
 def result_of(run: StoredRun) -> dict[str, Any]:
@@ -79,16 +80,31 @@ def result_of(run: StoredRun) -> dict[str, Any]:
     if run.result is not None:
         return dict(run.result)
     replay = run.replay
-    checks = check_run(run.manifest, replay.turns, seams=replay.seams)
-    return build_result(
+    strict = bool(run.manifest.get("strict", False))
+    checks = check_run(run.manifest, replay.turns, strict=strict, seams=replay.seams)
+    partial = build_result(
         run.manifest, replay.turns, None, checks, seams=replay.seams, starts=replay.starts, complete=False
     )
+    return {**partial, "progress": {"turns": len(replay.turns), "gate_samples": run.gate_rows}}
 
 
 def ungated_of(run: StoredRun) -> dict[str, Any] | None:
     """Return what the turns say about speed; None without a single turn."""
     replay = run.replay
     return ungated_performance(replay.turns, replay.seams, replay.starts) if replay.turns else None
+
+
+def _manifest(path: Path) -> dict[str, Any]:
+    manifest = read_json(path)
+    texts, objects = ("ruleset", "engine_id", "config_id"), ("model", "engine", "trace", "environment")
+    for names, kind, word in ((texts, str, "text"), (objects, dict, "an object")):
+        for name in names:
+            if not isinstance(manifest.get(name), kind):
+                raise InputError(f"{path}: field {name}: expected {word}, as `edge-agentic run` writes it.")
+    for name in ("options", "planned", "identity"):
+        if not isinstance(manifest.get(name, {}), dict):
+            raise InputError(f"{path}: field {name}: expected an object, as `edge-agentic run` writes it.")
+    return manifest
 
 
 _TYPES: dict[str, tuple[type, ...]] = {

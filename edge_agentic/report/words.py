@@ -59,18 +59,23 @@ def seconds(value: float | None, like: float | None = None) -> str:
 
 
 def count(quantity: int, noun: str) -> str:
-    """Return "1 turn", "2 turns"."""
-    return f"{quantity:,} {noun}" if quantity == 1 else f"{quantity:,} {noun}s"
+    """Return "1 turn", "2 turns", "2 trajectories"."""
+    many = noun[:-1] + "ies" if noun.endswith("ry") else noun + "s"
+    return f"{quantity:,} {noun if quantity == 1 else many}"
 
 
-def listing(facts: Mapping[str, Any], first: tuple[str, ...] = ()) -> str:
-    """Return the plain facts of an object on one line: values of `first` bare, then "name value".
+def listing(
+    facts: Mapping[str, Any], bare: tuple[str, ...] = (), named: tuple[str, ...] | None = None
+) -> str:
+    """Return plain facts of an object on one line: values of `bare` alone, those of `named` as "name value".
 
-    Nested objects, unknown values (null) and lists are left out; hashes are shortened.
+    `named` None means every other one. What is unknown (null), nested or a list is left out; hashes are
+    shortened.
     """
-    bare = [_fact(facts[key]) for key in first if _plain(facts.get(key))]
-    rest = [f"{key} {_fact(value)}" for key, value in facts.items() if key not in first and _plain(value)]
-    return clean(", ".join([*bare, *rest]))
+    others = [key for key in facts if key not in bare] if named is None else list(named)
+    alone = [_fact(facts[key]) for key in bare if _plain(facts.get(key))]
+    pairs = [f"{key.replace('_', ' ')} {_fact(facts[key])}" for key in others if _plain(facts.get(key))]
+    return clean(", ".join([*alone, *pairs]))
 
 
 def _plain(value: object) -> bool:

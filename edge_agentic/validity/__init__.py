@@ -26,7 +26,7 @@ def check_run(
     """Apply every rule that the recorded facts allow.
 
     From the manifest (run.json) are read, where present: `planned.turns`, `planned.largest_prompt_tokens`,
-    `engine.kind`, `engine.ctx`, `engine.layers`, `engine.offloaded_layers`, `options.gpu_layers`,
+    `engine.kind`, `engine.ctx`, `engine.gpu_layers`, `engine.layers`, `engine.offloaded_layers`,
     `options.max_tokens` and `model.bytes`. `snapshots` holds one {"before", "after"} pair of
     `edge_agentic.environment.snapshot` for each session of the run; `strict` is the ruleset's.
     """

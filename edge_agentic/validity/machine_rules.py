@@ -38,9 +38,9 @@ def check_machine(
     pairs = [
         (pair["before"], pair["after"]) for pair in snapshots if pair.get("before") and pair.get("after")
     ]
-    engine, options = manifest.get("engine", {}), manifest.get("options", {})
+    engine = manifest.get("engine", {})
     found = [
-        offload(options.get("gpu_layers"), engine.get("layers"), engine.get("offloaded_layers")),
+        offload(engine.get("gpu_layers"), engine.get("layers"), engine.get("offloaded_layers")),
         model_unchanged(pairs),
         suspend(pairs),
         clock_step(pairs),
@@ -60,11 +60,11 @@ def check_machine(
 
 
 def offload(asked: int | None, layers: int | None, offloaded: int | None) -> Check | None:
-    """As many layers are on the GPU as were asked for (-1: all of them)."""
+    """As many layers are on the GPU as were asked for (-1: all); llama.cpp counts the output layer as one."""
     if asked is None or layers is None or offloaded is None:
         return None
-    expected = layers if asked < 0 else min(asked, layers)
-    detail = f"{offloaded} of {layers} layers are on the GPU, {expected} were asked for."
+    expected = layers + 1 if asked < 0 else min(asked, layers + 1)
+    detail = f"{offloaded} of {layers + 1} layers are on the GPU, {expected} were asked for."
     return Check("offload", INVALID, offloaded == expected, detail)
 
 

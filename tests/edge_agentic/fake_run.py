@@ -77,17 +77,25 @@ def manifest() -> dict[str, Any]:
         "engine_id": "e" * 64,
         "config_id": "c" * 64,
         "model": {"name": "tiny", "sha256": "0123456789abcdef" * 4, "bytes": 1_000_000},
-        "engine": {"kind": "local", "ctx": 512, "kv_type": "f16", "threads": 2},
+        "engine": {"kind": "local", "ctx": 512, "kv_type": "f16", "threads": 2, "gpu_layers": 0},
+        "identity": {
+            "trace_sha256": "f" * 64,
+            "ruleset": "quick",
+            "decode": "forced",
+            "reasoning": "keep",
+            "tool_delay": "none",
+            "max_tokens": 64,
+        },
+        "strict": False,
         "trace": {"name": "smoke", "sha256": "f" * 64, "trajectories": 2, "turns": 5},
         "environment": {
             "cpu": {"model": "Example CPU", "usable": 2},
             "memory": {"total_bytes": 8 * 2**30},
             "system": {"os": "Example Linux 1"},
         },
-        "options": {"decode": "forced", "gpu_layers": 0, "max_tokens": 64},
+        "options": {"concurrency": 1, "max_tokens": 64, "limit": None},
         "planned": {"turns": 5, "trajectories": 2},
         "reduced": True,
-        "before": snapshots()[0]["before"],
     }
 
 
