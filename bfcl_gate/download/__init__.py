@@ -12,7 +12,7 @@ from bfcl_gate.http import Report, download
 from bfcl_gate.model.catalog import CATALOG, CatalogModel, find
 from bfcl_gate.model.model_file import read_gguf
 
-__all__ = ["cache_dir", "fetch_bfcl", "fetch_mlperf_trace", "fetch_model", "local_model"]
+__all__ = ["cache_dir", "fetch_bfcl", "fetch_mlperf_trace", "fetch_model", "local_model", "named"]
 
 BFCL_REQUIREMENT = "bfcl-eval==2026.3.23"
 BFCL_WHEEL = "bfcl_eval-2026.3.23-py3-none-any.whl"
@@ -35,12 +35,19 @@ def fetch_model(name_or_path: str | Path, progress: Progress | None = None) -> P
     Raises InputError for an unknown name and for a path that is not a usable GGUF, SourceError when no
     source has the model.
     """
-    given = str(name_or_path)
-    path = expand(given)
+    meant = named(str(name_or_path))
+    if isinstance(meant, CatalogModel):
+        return fetch_catalog_model(meant, progress)
+    read_gguf(meant)
+    return meant
+
+
+def named(name_or_path: str) -> CatalogModel | Path:
+    """Return the catalogue model of that name, else the path. Raises InputError for a name nobody knows."""
+    path = expand(name_or_path)
     names_a_file = path.suffix == ".gguf" or len(path.parts) > 1 or os.access(path, os.F_OK)
-    if not given or not names_a_file or any(model.name == given for model in CATALOG):
-        return fetch_catalog_model(find(given), progress)
-    read_gguf(path)
+    if not name_or_path or not names_a_file or any(model.name == name_or_path for model in CATALOG):
+        return find(name_or_path)
     return path
 
 

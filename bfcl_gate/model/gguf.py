@@ -70,7 +70,8 @@ class Header:
 def read_header(path: Path) -> Header:
     """Read the header of a GGUF file.
 
-    Raises InputError for a path that is missing, no regular file, unreadable, no GGUF, cut short or malformed.
+    Raises InputError for a path that is missing, no regular file, unreadable, no GGUF, cut short or
+    malformed.
     """
     try:
         if path.is_dir():
@@ -81,8 +82,8 @@ def read_header(path: Path) -> Header:
             return _read(_Reader(file, path))
     except FileNotFoundError as error:
         raise InputError(
-            f"{path}: no such file; expected the path of a .gguf file or a name that `edge-agentic models list` "
-            "shows."
+            f"{path}: no such file; expected the path of a .gguf file or a name from "
+            "`edge-agentic models list`."
         ) from error
     except OSError as error:
         raise InputError(f"{path}: cannot read the file ({error.strerror}).") from error
@@ -116,7 +117,7 @@ class _Reader:
         return value
 
     def count(self, what: str, each_bytes: int, limit: int | None = None) -> int:
-        """Read a 64-bit count of things of at least `each_bytes` and refuse more than the file still holds."""
+        """Read a 64-bit count of things of at least `each_bytes`; refuse more than the file still holds."""
         count = self.number("<Q")
         if count * each_bytes > self.size - self.file.tell():
             raise self.bad(f"it announces {count:,} {what}, more than the file can hold")

@@ -76,8 +76,9 @@ class TypeShare:
 class GgufInfo:
     """The header of a model file, read and checked against the file's size.
 
-    What the file does not say is None; heads that differ by layer are a tuple. `metadata` holds its single values and short number arrays (per
-    layer), `array_lengths` the length of every array; `tensors` are name, shape, type and offset.
+    What the file does not say is None; heads that differ by layer are a tuple. `metadata` holds its single
+    values and short number arrays (per layer), `array_lengths` the length of every array; `tensors` are name,
+    shape, type and offset.
     """
 
     path: Path
@@ -153,8 +154,8 @@ def _check_complete(path: Path, header: Header) -> None:
     shards = _integer(header.values, "split.count")
     if shards is not None and shards > 1:
         raise InputError(
-            f"{path}: this is one of {shards} shards of a model; expected the model in one file. Join the shards "
-            "with `llama-gguf-split --merge`."
+            f"{path}: this is one of {shards} shards of a model; expected the model in one file. Join the "
+            "shards with `llama-gguf-split --merge`."
         )
     ends = (header.data_start + tensor.offset + (tensor_bytes(tensor) or 0) for tensor in header.tensors)
     end = max(ends, default=0)

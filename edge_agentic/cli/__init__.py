@@ -3,7 +3,7 @@
 from typing import NoReturn
 
 from bfcl_gate.cli.shell import new_app, run_app
-from edge_agentic.cli import report, traces
+from edge_agentic.cli import data, models, report, traces
 from edge_agentic.cli.run import run
 
 app = new_app(
@@ -11,6 +11,8 @@ app = new_app(
 )
 app.command()(run)
 app.add_typer(traces.app, name="traces")
+app.add_typer(models.app, name="models")
+app.add_typer(data.app, name="data")
 app.command("report")(report.report)
 app.command("compare")(report.compare)
 
