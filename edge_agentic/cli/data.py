@@ -20,12 +20,11 @@ def pull_data(
     name: Annotated[str, typer.Argument(metavar="[bfcl|mlperf-trace]", help="What to fetch.")] = "bfcl",
 ) -> None:
     """Download a data set, verify it by its SHA-256 and print where it lies."""
-    from bfcl_gate.cli.transfers import transfers
+    from bfcl_gate.cli.progress import transfer
     from bfcl_gate.download import fetch_bfcl, fetch_mlperf_trace
 
     sets = {"bfcl": fetch_bfcl, "mlperf-trace": fetch_mlperf_trace}
     if name not in sets:
         raise InputError(f"{name}: no data set of that name; known names are {', '.join(sets)}.")
-    with transfers() as progress:
-        path = sets[name](progress)
+    path = sets[name](transfer)
     print(safe_text(str(path)))

@@ -23,12 +23,11 @@ _TEMPLATE_WIDTH = 100
 @app.command("list")
 def list_models(output: FormatOption = "text") -> None:
     """List the models known by name, and which of them are on this machine."""
-    from bfcl_gate.cli.transfers import transfers
+    from bfcl_gate.cli.progress import transfer
     from bfcl_gate.model.catalog import CATALOG
 
     _check_format(output)
-    with transfers() as progress:
-        rows = [_catalog_facts(model, progress) for model in CATALOG]
+    rows = [_catalog_facts(model, transfer) for model in CATALOG]
     if output == "json":
         print(json.dumps(rows, indent=2))
         return
@@ -42,13 +41,11 @@ def list_models(output: FormatOption = "text") -> None:
 @app.command("pull")
 def pull_model(name: Annotated[str, typer.Argument(help="A name that `models list` shows.")]) -> None:
     """Download a model, verify it by its SHA-256 and print where it lies."""
-    from bfcl_gate.cli.transfers import transfers
+    from bfcl_gate.cli.progress import transfer
     from bfcl_gate.download import fetch_catalog_model
     from bfcl_gate.model.catalog import find
 
-    model = find(name)
-    with transfers() as progress:
-        path = fetch_catalog_model(model, progress)
+    path = fetch_catalog_model(find(name), transfer)
     print(safe_text(str(path)))
 
 
@@ -59,11 +56,10 @@ def show_model(
     template: Annotated[bool, typer.Option("--template", help="Show the whole chat template.")] = False,
 ) -> None:
     """Say what a model file is, from its header; nothing is loaded or downloaded."""
-    from bfcl_gate.cli.transfers import transfers
+    from bfcl_gate.cli.progress import transfer
 
     _check_format(output)
-    with transfers() as progress:
-        facts = _facts(model, progress)
+    facts = _facts(model, transfer)
     if output == "json":
         print(json.dumps(facts, indent=2))
         return
