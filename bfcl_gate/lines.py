@@ -14,7 +14,7 @@ from bfcl_gate.errors import InputError
 from bfcl_gate.gate_file import load_gate
 from bfcl_gate.references import Reference, load_references
 from bfcl_gate.ruleset import LINE_FACTOR, MLPERF_FIGURES, GatePolicy
-from bfcl_gate.scoring import score
+from bfcl_gate.scoring import accuracies
 
 WAYS = (
     "give this model its own line with --baseline DIR (a run made with --output), --reference NAME, or "
@@ -51,15 +51,18 @@ class Line:
     """The least accuracies that pass, as fractions; None is not judged.
 
     `source` is minima, baseline, reference, table or mlperf, `reference` names it for readers.
-    `percent_decimals` 2 compares percentages rounded to two decimals, as MLPerf's own checker does;
-    None compares the fractions. `note` is what the reader should know about this line.
+    `reference_overall` is the overall accuracy that the line is a share of. `percent_decimals` 2 compares
+    percentages rounded to two decimals, as MLPerf's own checker does; None compares the fractions. `marks`
+    are the stored marks to compare with, sample by sample. `note` is what the reader should know.
     """
 
     source: str
     reference: str
     overall: float | None
     normalized: float | None
+    reference_overall: float | None = None
     percent_decimals: int | None = None
+    marks: Mapping[str, bool] | None = None
     note: str | None = None
 
 
@@ -75,16 +78,17 @@ def resolve_line(
     `references` replaces the package's table. Raises InputError for a baseline or reference of other
     rules or tool schemas, an unknown name, and stored marks that lack one of the ids.
     """
+    baseline = None if options.baseline is None else baseline_marks(options.baseline, policy)
     if options.min_overall is not None or options.min_normalized is not None:
         return Line(
             source="minima",
             reference="explicit minima",
             overall=options.min_overall,
             normalized=options.min_normalized,
+            marks=baseline,
         )
-    if options.baseline is not None:
-        marks = baseline_marks(options.baseline, policy)
-        return _share_of("baseline", f"baseline {options.baseline.name}", marks, ids)
+    if options.baseline is not None and baseline is not None:
+        return _share_of("baseline", f"baseline {options.baseline.name}", baseline, ids)
     table = load_references() if references is None else references
     if options.reference is not None:
         found = _named(table, options.reference, policy)
@@ -145,12 +149,14 @@ def _share_of(source: str, name: str, marks: Mapping[str, bool], ids: Sequence[s
             f"{name} holds no mark for {len(missing)} of the {len(ids)} samples asked here (the first is "
             f"{missing[0]}); expected marks for every one. Choose a sample it covers, or {WAYS}."
         )
-    figures = score((sample_id, marks[sample_id]) for sample_id in ids)
+    overall, normalized = accuracies((sample_id, marks[sample_id]) for sample_id in ids)
     return Line(
         source=source,
         reference=name,
-        overall=LINE_FACTOR * figures.overall,
-        normalized=None if figures.normalized is None else LINE_FACTOR * figures.normalized,
+        overall=LINE_FACTOR * overall,
+        normalized=None if normalized is None else LINE_FACTOR * normalized,
+        reference_overall=overall,
+        marks=marks,
     )
 
 
@@ -166,6 +172,7 @@ def _mlperf_line(policy: GatePolicy) -> Line:
         reference=f"MLPerf v6.1 {figures.model}",
         overall=LINE_FACTOR * figures.overall_percent / 100,
         normalized=LINE_FACTOR * figures.normalized_percent / 100,
+        reference_overall=figures.overall_percent / 100,
         percent_decimals=2,
         note=note,
     )

@@ -57,8 +57,8 @@ def _likely_cause(engine: Engine, samples: list[Sample], policy: GatePolicy, ans
         )
     if policy.calls == "native" and _leniently_called(engine, samples, policy, answers):
         return (
-            "the answers hold calls as fenced or bare JSON, not in the form the template asks for, and native "
-            "calls are judged; --calls lenient judges such answers"
+            "the answers hold calls as fenced or bare JSON, not in the form the template asks for, and "
+            "native calls are judged; --calls lenient judges such answers"
         )
     return "the answers are prose: the model does not try to call the tools it is given"
 

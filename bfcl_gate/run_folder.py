@@ -8,6 +8,8 @@ from typing import Any
 
 from bfcl_gate.errors import InputError, SourceError
 
+SCHEMA_VERSION = 1
+
 JOURNAL = "gate.jsonl"
 MANIFEST = "run.json"
 RESULT = "result.json"

@@ -53,7 +53,7 @@ def mcnemar_p(only_first: int, only_second: int) -> float:
     """Return the exact two-sided p of McNemar's test: min(1, 2 P(Bin(b + c, 1/2) <= min(b, c)))."""
     discordant = only_first + only_second
     tail = sum(comb(discordant, k) for k in range(min(only_first, only_second) + 1))
-    return min(1.0, 2 * tail / 2**discordant)
+    return min(1.0, 2 * tail / (1 << discordant))
 
 
 def _convolve(first: list[float], second: list[float]) -> list[float]:

@@ -65,6 +65,18 @@ def engine_settings(options: EngineOptions, progress: "Progress | None" = None) 
     )
 
 
+def describe_model(options: EngineOptions, settings: "EngineSettings") -> dict[str, Any]:
+    """Return what is kept of the model's identity; no path of this machine."""
+    from bfcl_gate.model import catalog
+
+    return {
+        "name": Path(options.model or catalog.DEFAULT).name,
+        "file": settings.model_path.name,
+        "sha256": settings.model_sha256,
+        "bytes": settings.model_path.stat().st_size,
+    }
+
+
 def open_engine(settings: "EngineSettings", trajectories: "Sequence[Sequence[ChatRequest]]") -> "Engine":
     """Load the local engine; a ctx of 0 becomes the smallest multiple of 256 that holds every request.
 

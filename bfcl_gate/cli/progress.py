@@ -1,4 +1,4 @@
-"""Progress on stderr: bars with share and time left on a terminal; elsewhere only large transfers speak."""
+"""Progress on stderr: bars with share and time left on a terminal, a few plain lines elsewhere."""
 
 import atexit
 import sys
@@ -16,7 +16,7 @@ Item = TypeVar("Item")
 def shown(items: Iterable[Item], label: str, total: int) -> Iterator[Item]:
     """Yield `items`, drawing a bar while somebody watches (at most four times a second)."""
     if not sys.stderr.isatty():
-        yield from items
+        yield from _in_lines(items, label, total)
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -24,6 +24,16 @@ def shown(items: Iterable[Item], label: str, total: int) -> Iterator[Item]:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), refresh_per_second=4, transient=True) as bar:
         yield from bar.track(items, total=total, description=label)
+
+
+def _in_lines(items: Iterable[Item], label: str, total: int) -> Iterator[Item]:
+    """Say every tenth part in a line of its own, for logs."""
+    told = 0
+    for done, item in enumerate(items, start=1):
+        yield item
+        if done * 10 // total > told:
+            told = done * 10 // total
+            sys.stderr.write(f"{label}: {done} of {total}\n")
 
 
 def transfer(label: str, done: int, total: int | None) -> None:

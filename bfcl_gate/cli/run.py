@@ -1,34 +1,41 @@
 """`bfcl-gate run`: ask every sample of a model and judge the answers."""
 
 import sys
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Any, NoReturn
 
-import typer
-
+from bfcl_gate.cli import gate_options as gate
 from bfcl_gate.cli import options as opt
-from bfcl_gate.cli.engine import EngineOptions, engine_settings, open_engine
+from bfcl_gate.cli.engine import EngineOptions, describe_model, engine_settings, open_engine
+from bfcl_gate.cli.outcome import ReportOptions, leave_with
 from bfcl_gate.cli.progress import shown, transfer
+from bfcl_gate.cli.shell import INTERRUPTED, safe_text
+from bfcl_gate.errors import EngineError, InputError
 from bfcl_gate.ruleset import GatePolicy
 
 if TYPE_CHECKING:
     from bfcl_gate.answers import Answer
-    from bfcl_gate.model.engine import Engine
+    from bfcl_gate.lines import Line, LineOptions
+    from bfcl_gate.model.engine import Engine, EngineSettings
     from bfcl_gate.samples import Sample
 
-SampleOption = Annotated[
-    str,
-    typer.Option(
-        "--sample", help="mlperf (995), quick (screening), full (3,641), or a file with one id a line."
-    ),
-]
-RulesOption = Annotated[str, typer.Option("--rules", help="Checker rules: mlperf or official.")]
-ToolSchemasOption = Annotated[
-    str, typer.Option("--tool-schemas", help="How tools are put: mlperf or official.")
-]
-CallsOption = Annotated[str, typer.Option("--calls", help="Which reading is judged: native or lenient.")]
-OutputOption = Annotated[Path | None, typer.Option("--output", metavar="DIR", help="Keep the run here.")]
-ResumeOption = Annotated[bool, typer.Option("--resume", help="Continue the run in --output.")]
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Job:
+    """One gate to run. `model` goes into the files as it is."""
+
+    samples: "tuple[Sample, ...]"
+    policy: GatePolicy
+    line: "Line"
+    model: Mapping[str, Any]
+    output: Path | None
+    until_decided: bool
+
+    @property
+    def ids(self) -> list[str]:
+        return [sample.id for sample in self.samples]
 
 
 def run(
@@ -46,17 +53,24 @@ def run(
     seed: opt.SeedOption = 42,
     template_arg: opt.TemplateArgOption = None,
     chat_template: opt.ChatTemplateOption = None,
-    sample: SampleOption = "mlperf",
-    rules: RulesOption = "mlperf",
-    tool_schemas: ToolSchemasOption = "mlperf",
-    calls: CallsOption = "lenient",
-    output: OutputOption = None,
-    resume: ResumeOption = False,
+    sample: gate.SampleOption = "mlperf",
+    rules: gate.RulesOption = "mlperf",
+    tool_schemas: gate.ToolSchemasOption = "mlperf",
+    calls: gate.CallsOption = "lenient",
+    baseline: gate.BaselineOption = None,
+    reference: gate.ReferenceOption = None,
+    min_overall: gate.MinOverallOption = None,
+    min_normalized: gate.MinNormalizedOption = None,
+    until_decided: gate.UntilDecidedOption = False,
+    output: gate.OutputOption = None,
+    resume: gate.ResumeOption = False,
+    misses: gate.MissesOption = False,
+    summary: gate.SummaryOption = False,
+    junit: gate.JunitOption = None,
 ) -> None:
     """Ask a model the samples of BFCL v4 and judge whether it calls functions accurately enough."""
-    policy = GatePolicy(
-        sample=sample, rules=rules, tool_schemas=tool_schemas, calls=calls, max_tokens=max_tokens
-    )
+    from bfcl_gate.lines import LineOptions
+
     options = EngineOptions(
         model=model,
         endpoint=endpoint,
@@ -72,35 +86,150 @@ def run(
         template_args=tuple(template_arg or ()),
         chat_template=None if chat_template is None else Path(chat_template),
     )
-    _run(options, policy, output, resume)
+    policy = GatePolicy(
+        sample=sample, rules=rules, tool_schemas=tool_schemas, calls=calls, max_tokens=max_tokens
+    )
+    lines = LineOptions(
+        baseline=baseline, reference=reference, min_overall=min_overall, min_normalized=min_normalized
+    )
+    report = ReportOptions(misses=misses, summary=summary, junit=junit)
+    _run(options, policy, lines, output, resume, until_decided, report)
 
 
-def _run(options: EngineOptions, policy: GatePolicy, output: Path | None, resume: bool) -> None:
+def _run(
+    options: EngineOptions,
+    policy: GatePolicy,
+    lines: "LineOptions",
+    output: Path | None,
+    resume: bool,
+    until_decided: bool,
+    report: ReportOptions,
+) -> NoReturn:
     from bfcl_gate.gate import gate_request
-    from bfcl_gate.run_folder import open_folder
-    from bfcl_gate.samples import gate_samples
 
+    if resume and output is None:
+        raise InputError("--resume needs --output DIR, the folder of the run to continue.")
     settings = engine_settings(options, transfer)
-    samples = gate_samples(policy.sample, tools=policy.tool_schemas)
-    if output is not None:
-        open_folder(output, resume=resume)
-    engine = open_engine(settings, [[gate_request(sample, policy)] for sample in samples])
+    job = _prepare(options, policy, lines, output, until_decided, settings)
+    if (finished := _finished(job, resume)) is not None:
+        leave_with(finished, (), report)
+    engine = open_engine(settings, [[gate_request(sample, policy)] for sample in job.samples])
     try:
-        answers = _ask(engine, samples, policy, output)
+        answers, verdict = _gate(engine, job)
     finally:
         engine.close()
-    right = sum(answer.correct for answer in answers)
-    sys.stdout.write(f"{right} of {len(answers)} right ({policy.calls})\n")
+    leave_with(verdict, answers, report)
 
 
-def _ask(
-    engine: "Engine", samples: "tuple[Sample, ...]", policy: GatePolicy, output: Path | None
-) -> "tuple[Answer, ...]":
+def _prepare(
+    options: EngineOptions,
+    policy: GatePolicy,
+    lines: "LineOptions",
+    output: Path | None,
+    until_decided: bool,
+    settings: "EngineSettings",
+) -> _Job:
+    """Resolve samples and line before anything is loaded, so that a wrong option costs seconds."""
+    from bfcl_gate.lines import resolve_line
+    from bfcl_gate.samples import gate_samples
+
+    samples = gate_samples(policy.sample, tools=policy.tool_schemas)
+    line = resolve_line(lines, [sample.id for sample in samples], policy, settings.model_sha256)
+    return _Job(
+        samples=samples,
+        policy=policy,
+        line=line,
+        model=describe_model(options, settings),
+        output=output,
+        until_decided=until_decided,
+    )
+
+
+def _finished(job: _Job, resume: bool) -> dict[str, Any] | None:
+    """Open the output folder; return the gate object of a run that is already finished there."""
+    from bfcl_gate.identity import require_same
+    from bfcl_gate.run_folder import MANIFEST, RESULT, open_folder, read_json
+
+    if job.output is None:
+        return None
+    open_folder(job.output, resume=resume)
+    if not (job.output / RESULT).exists():
+        return None
+    manifest = read_json(job.output / MANIFEST)
+    present = {"policy": asdict(job.policy), "model": dict(job.model)}
+    require_same(str(job.output), {key: manifest.get(key) for key in present}, present)
+    found: dict[str, Any] = read_json(job.output / RESULT)["gate"]
+    return None if found["partial"] and found["samples"] and not job.until_decided else found
+
+
+def _gate(engine: "Engine", job: _Job) -> "tuple[tuple[Answer, ...], dict[str, Any]]":
+    from bfcl_gate.preflight import preflight
+    from bfcl_gate.run_folder import JOURNAL, RESULT, write_json
+    from bfcl_gate.verdict import gate_object, judge_preflight
+
+    facts = _keep_manifest(engine, job)
+    answers: tuple[Answer, ...] = ()
+    begun = job.output is not None and (job.output / JOURNAL).exists()
+    report = None if begun else preflight(engine, job.policy)
+    if report is not None and not report.passed:
+        verdict = judge_preflight(report, job.policy)
+    else:
+        answers = _ask(engine, job)
+        verdict = gate_object(answers, job.ids, job.policy, job.line)
+    if job.output is not None:
+        write_json(job.output / RESULT, {**facts, "gate": verdict})
+    return answers, verdict
+
+
+def _ask(engine: "Engine", job: _Job) -> "tuple[Answer, ...]":
+    """Ask until done; what was answered is on disk where the run has a folder, however it ends."""
+    from bfcl_gate.decision import is_screening, until_decided
     from bfcl_gate.gate import ask, ask_and_keep
     from bfcl_gate.run_folder import JOURNAL
 
-    if output is None:
-        answers = ask(engine, samples, policy)
+    if job.output is None:
+        asked = ask(engine, job.samples, job.policy)
     else:
-        answers = ask_and_keep(engine, samples, policy, output / JOURNAL)
-    return tuple(shown(answers, "gate", len(samples)))
+        asked = ask_and_keep(engine, job.samples, job.policy, job.output / JOURNAL)
+    if job.until_decided:
+        screening = is_screening(job.policy.sample, job.line)
+        asked = until_decided(asked, job.ids, job.line, screening=screening)
+    try:
+        return tuple(shown(asked, "gate", len(job.samples)))
+    except KeyboardInterrupt:
+        sys.stderr.write(safe_text(f"Interrupted. {_how_to_continue(job)}\n"))
+        raise SystemExit(INTERRUPTED) from None
+    except EngineError:
+        sys.stderr.write(safe_text(f"{_how_to_continue(job)}\n"))
+        raise
+
+
+def _how_to_continue(job: _Job) -> str:
+    if job.output is None:
+        return "Nothing was kept; with --output DIR a run can be continued."
+    return f"The finished answers are in {job.output}; continue with the same options and --resume."
+
+
+def _keep_manifest(engine: "Engine", job: _Job) -> dict[str, Any]:
+    """Return what identifies the run for result.json; write run.json where a folder is new."""
+    from datetime import datetime, timezone
+    from importlib.metadata import version
+
+    from bfcl_gate.identity import engine_id, gate_id
+    from bfcl_gate.run_folder import MANIFEST, SCHEMA_VERSION, write_json
+
+    info = engine.info()
+    facts = {
+        "schema_version": SCHEMA_VERSION,
+        "tool": "bfcl-gate",
+        "tool_version": version("edge-agentic"),
+        "created_at": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "engine_id": engine_id(info),
+        "gate_id": gate_id(info, job.policy, job.ids),
+        "policy": asdict(job.policy),
+        "model": dict(job.model),
+        "engine": {"kind": info.kind, "ctx": info.ctx, **info.identity, **info.details},
+    }
+    if job.output is not None and not (job.output / MANIFEST).exists():
+        write_json(job.output / MANIFEST, facts)
+    return facts

@@ -1,4 +1,4 @@
-"""Reference marks of known models: one JSON file each, made by scripts/make_reference.py from a finished run."""
+"""Reference marks of known models, a JSON file each, made by scripts/make_reference.py from finished runs."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping

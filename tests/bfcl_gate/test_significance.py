@@ -48,7 +48,7 @@ def test_mcnemar_equals_enumeration_of_all_ways_the_flips_could_fall(first: int,
 
 
 def test_a_false_fail_adds_the_outcomes_of_the_strata() -> None:
-    # One of two right in each of two subsets: the sum of four fair draws fails with 0 or 1 right, 5 of 16 ways.
+    # One of two right in each of two subsets: four fair draws have 0 or 1 right in 5 of 16 ways.
     assert false_fail_probability([(1, 2), (1, 2)], failing=1) == pytest.approx(5 / 16)
 
 

@@ -1,0 +1,114 @@
+"""A gate object as text: the verdict first, then every accuracy natively and leniently, then what to know."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bfcl_gate.answers import Answer
+
+Gate = Mapping[str, Any]
+
+_MODES = ("native", "lenient")
+_SHOWN = 60
+"""So many characters of a wrong answer are shown."""
+
+
+def gate_text(gate: Gate) -> str:
+    """Return the report of a gate object, ending in a newline. Nothing in it is escaped for a terminal."""
+    blocks = [_verdict(gate), _checks(gate)]
+    if gate["samples"]:
+        blocks += [_table(gate), _counts(gate)]
+    blocks.append("\n".join(gate["notes"]))
+    return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def summary_line(gate: Gate) -> str:
+    """Return verdict and judged accuracies in one line, ending in a newline."""
+    return (
+        f"{_word(gate)} overall={_percent(gate['overall_accuracy'])} "
+        f"normalized={_percent(gate['normalized_accuracy'])} calls={gate['calls']} samples={gate['samples']} "
+        f"rules={gate['rules']} tool-schemas={gate['tool_schemas']} line={gate['reference'] or 'none'}\n"
+    )
+
+
+def misses_text(missed: Sequence[Answer]) -> str:
+    """Return one line for each wrong answer: id, why, and the beginning of what was said."""
+    if not missed:
+        return ""
+    rows = [[a.id, a.error or a.mark_error or "", _beginning(a.text or a.message or "")] for a in missed]
+    return f"\nMisses\n{_aligned(rows)}\n"
+
+
+def _beginning(text: str) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= _SHOWN else f"{flat[:_SHOWN]}…"
+
+
+def _word(gate: Gate) -> str:
+    if gate["passed"] is None:
+        return "NOT JUDGED"
+    return "PASSED" if gate["passed"] else "NOT PASSED"
+
+
+def _verdict(gate: Gate) -> str:
+    kind = "screening gate" if gate["screening"] else "gate"
+    part = ", partial set" if gate["partial"] or gate["sample"] == "partial" else ""
+    return (
+        f"BFCL {kind}: {_word(gate)} ({gate['samples']} samples of {gate['sample']}{part}; "
+        f"rules {gate['rules']}, tool schemas {gate['tool_schemas']}, {gate['calls']} calls judged)"
+    )
+
+
+def _checks(gate: Gate) -> str:
+    return "\n".join(
+        f"  {'ok    ' if check['passed'] else 'FAILED'}  {check['name']}: {check['detail']}"
+        for check in gate["checks"]
+    )
+
+
+def _table(gate: Gate) -> str:
+    judged = gate["calls"]
+    head = ["", "samples", *(f"{mode} (judged)" if mode == judged else mode for mode in _MODES)]
+    rows = [head, _row("overall", gate, "overall"), _row("normalised", gate, "normalized")]
+    for kind in ("categories", "subsets"):
+        for name, group in gate[judged][kind].items():
+            cells = [_group(gate[mode][kind][name]) for mode in _MODES]
+            rows.append([f"{'  ' if kind == 'subsets' else ''}{name}", str(group["samples"]), *cells])
+    return _aligned(rows)
+
+
+def _row(label: str, gate: Gate, name: str) -> list[str]:
+    cells = (_cell(gate[mode][f"{name}_accuracy"], gate[mode][f"{name}_interval"]) for mode in _MODES)
+    return [label, str(gate["samples"]), *cells]
+
+
+def _group(group: Mapping[str, Any]) -> str:
+    return _cell(group["accuracy"], group["interval"])
+
+
+def _cell(accuracy: float | None, interval: Sequence[float] | None) -> str:
+    bounds = "" if interval is None else f" [{100 * interval[0]:5.1f}, {100 * interval[1]:5.1f}]"
+    return f"{_percent(accuracy):>8}{bounds}"
+
+
+def _percent(accuracy: float | None) -> str:
+    return "undefined" if accuracy is None else f"{100 * accuracy:.2f}%"
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> str:
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    lines = (
+        "  ".join(
+            cell.rjust(width) if column == 1 else cell.ljust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in rows
+    )
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _counts(gate: Gate) -> str:
+    return (
+        f"failed requests {gate['failed_requests']}, answers ended by the token limit "
+        f"{gate['token_limit_answers']}, empty answers {gate['empty_answers']}; intervals are 95 % (Wilson; "
+        "normalised and categories bootstrapped)"
+    )

@@ -1,0 +1,93 @@
+"""What a reader of a gate should know beside its figures, in sentences."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from bfcl_gate.lines import Line
+
+Gate = Mapping[str, Any]
+
+
+def notes_on(gate: Gate, line: Line | None) -> list[str]:
+    """Return the sentences that apply to a gate object; `line` is what judged it."""
+    notes = [_partial(gate), None if line is None else line.note, _chance(gate), _comparison(gate)]
+    notes += [_failed(gate), _cut(gate), _odd(gate), _ceiling(gate)]
+    return [note for note in notes if note is not None]
+
+
+def _partial(gate: Gate) -> str | None:
+    if not gate["partial"]:
+        return None
+    return (
+        f"Partial: stopped after {gate['samples']} of {gate['planned_samples']} samples, because no later "
+        "answer could change the verdict; the accuracies are of these samples only."
+    )
+
+
+def _chance(gate: Gate) -> str | None:
+    chance = gate["chance"]
+    if chance is None or chance["visible_accuracy"] is None:
+        return None
+    drop = chance["visible_drop"]
+    seen = "" if drop is None else f" (a drop of {100 * drop:.1f} points from the reference)"
+    false = chance["false_fail_probability"]
+    luck = (
+        ""
+        if false is None
+        else f" Drawn anew, samples like these would fail this model {false:.1%} of the time."
+    )
+    return (
+        f"These {gate['planned_samples']} samples fail a true overall accuracy of "
+        f"{chance['visible_accuracy']:.1%}{seen} four times in five; a smaller drop can pass unseen.{luck}"
+    )
+
+
+def _comparison(gate: Gate) -> str | None:
+    found = gate["comparison"]
+    if found is None:
+        return None
+    flips = [f"+{sample_id}" for sample_id in found["gained"]] + [f"-{s}" for s in found["lost"]]
+    told = f": {', '.join(flips)}" if flips else ""
+    return (
+        f"Sample by sample against the stored marks ({found['samples']} shared): {len(found['gained'])} "
+        f"gained, {len(found['lost'])} lost, McNemar p = {found['mcnemar_p']:.3g} (decides nothing){told}."
+    )
+
+
+def _failed(gate: Gate) -> str | None:
+    if not gate["failed_requests"]:
+        return None
+    credited = gate["failed_requests_the_reference_credits"]
+    return (
+        f"{gate['failed_requests']} requests failed and count as wrong; MLPerf's scorer would credit "
+        f"{credited} of them, those on irrelevance and live_irrelevance."
+    )
+
+
+def _cut(gate: Gate) -> str | None:
+    cut, empty = gate["token_limit_answers"], gate["empty_answers"]
+    if not cut and not empty:
+        return None
+    return f"{cut} answers were ended by the token limit, {empty} were empty."
+
+
+def _odd(gate: Gate) -> str | None:
+    malformed, unscorable = gate["malformed_answers"], gate["unscorable_answers"]
+    if not malformed and not unscorable:
+        return None
+    return (
+        f"{malformed} answers hold a call that does not decode and got the verdict the reference gives; on "
+        f"{unscorable} a reference's scorer would crash, they count as wrong."
+    )
+
+
+def _ceiling(gate: Gate) -> str | None:
+    parts = []
+    if gate["unpassable_samples"]:
+        parts.append(f"no call can pass {', '.join(gate['unpassable_samples'])}")
+    if gate["tool_schemas"] == "mlperf" and {"simple_java", "simple_javascript"} & gate["subsets"].keys():
+        parts.append(
+            "mlperf tool schemas declare Java and JavaScript types where the checker demands text: an answer "
+            "that obeys the schema gets 61.3 % of simple_java and 41.9 % of simple_javascript in the 995"
+        )
+    return f"Ceiling: {'; '.join(parts)}." if parts else None

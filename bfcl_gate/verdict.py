@@ -1,0 +1,200 @@
+"""The verdict of a gate: answers and a line in, the `gate` object of result.json out."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from bfcl_gate.answers import Answer
+from bfcl_gate.decision import Check, decide, failing_count, is_screening, passes
+from bfcl_gate.identity import KNOWN_SAMPLES
+from bfcl_gate.lines import Line, LineOptions, resolve_line
+from bfcl_gate.notes import notes_on
+from bfcl_gate.preflight import PreflightReport
+from bfcl_gate.ruleset import GatePolicy
+from bfcl_gate.scoring import Scores, score
+from bfcl_gate.significance import false_fail_probability, mcnemar_p, visible_accuracy
+
+UNPASSABLE = (
+    "simple_java_36",
+    "simple_java_65",
+    "live_simple_106-63-0",
+    "live_simple_112-68-0",
+    "live_multiple_862-181-3",
+    "live_multiple_964-207-0",
+)
+"""Entries whose accepted answers contradict their own function, so that no call passes."""
+
+CREDITED_WHEN_FAILED = ("irrelevance", "live_irrelevance")
+"""Subsets on which MLPerf's scorer takes a failed request for a right refusal to call."""
+
+_MODES = ("native", "lenient")
+
+
+def judge_answers(
+    answers: Sequence[Answer],
+    policy: GatePolicy,
+    lines: LineOptions,
+    model_sha256: str | None,
+    ids: Sequence[str] | None = None,
+) -> dict[str, Any]:
+    """Return the gate object of a run's answers.
+
+    `ids` are all samples of the gate, in order, where a run stopped as soon as its verdict was certain.
+    Raises InputError where the line cannot be resolved.
+    """
+    planned = [answer.id for answer in answers] if ids is None else ids
+    return gate_object(answers, planned, policy, resolve_line(lines, planned, policy, model_sha256))
+
+
+def gate_object(
+    answers: Sequence[Answer], ids: Sequence[str], policy: GatePolicy, line: Line | None
+) -> dict[str, Any]:
+    """Return the gate object of answers to the first of `ids`; without a line nothing is judged."""
+    screening = line is not None and is_screening(policy.sample, line)
+    missing = ids[len(answers) :]
+    marks = [(answer.id, answer.correct) for answer in answers]
+    checks = None if line is None else decide(marks, missing, line, screening=screening)
+    scores = {mode: score(marks_of(answers, mode)) for mode in _MODES}
+    gate = {
+        "passed": None if checks is None else passes(checks),
+        "screening": screening,
+        "partial": bool(missing),
+        "sample": policy.sample if policy.sample in KNOWN_SAMPLES else "file",
+        "reference": None if line is None else line.reference,
+        "line": None if line is None else _line(line),
+        "rules": policy.rules,
+        "tool_schemas": policy.tool_schemas,
+        "calls": policy.calls,
+        "samples": len(answers),
+        "planned_samples": len(ids),
+        **_accuracies(answers, scores[policy.calls], policy.calls),
+        **{mode: _accuracies(answers, scores[mode], mode) for mode in _MODES},
+        "checks": [asdict(check) for check in checks or ()],
+        **_counts(answers),
+        "chance": None if line is None else _chance(scores[policy.calls], ids, missing, line, screening),
+        "comparison": None if line is None or line.marks is None else compare_marks(line.marks, dict(marks)),
+    }
+    return {**gate, "notes": notes_on(gate, line)}
+
+
+def judge_preflight(report: PreflightReport, policy: GatePolicy) -> dict[str, Any]:
+    """Return the gate object of a run that ended at its preflight: not passed, no accuracy known."""
+    nothing: dict[str, Any] = {
+        "overall_accuracy": None,
+        "overall_interval": None,
+        "normalized_accuracy": None,
+        "normalized_interval": None,
+        "categories": {},
+        "subsets": {},
+    }
+    check = Check(
+        name="preflight", passed=False, detail=f"no answer of five attempts a tool call; {report.cause}"
+    )
+    return {
+        "passed": False,
+        "screening": policy.sample == "quick",
+        "partial": True,
+        "sample": policy.sample if policy.sample in KNOWN_SAMPLES else "file",
+        "reference": None,
+        "line": None,
+        "rules": policy.rules,
+        "tool_schemas": policy.tool_schemas,
+        "calls": policy.calls,
+        "samples": 0,
+        **nothing,
+        **dict.fromkeys(_MODES, nothing),
+        "checks": [asdict(check)],
+        "preflight": {"cause": report.cause, "raw": report.raw},
+        "notes": [f"One raw answer of the preflight: {report.raw}"],
+    }
+
+
+def marks_of(answers: Iterable[Answer], mode: str) -> list[tuple[str, bool]]:
+    """Return (sample id, right) of each answer as read in one mode."""
+    return [(a.id, a.correct_native if mode == "native" else a.correct_lenient) for a in answers]
+
+
+def compare_marks(before: Mapping[str, bool], now: Mapping[str, bool]) -> dict[str, Any]:
+    """Compare two sets of marks sample by sample; McNemar's exact p is told and decides nothing."""
+    shared = [sample_id for sample_id in now if sample_id in before]
+    flips = [sample_id for sample_id in shared if before[sample_id] != now[sample_id]]
+    gained = [sample_id for sample_id in flips if now[sample_id]]
+    lost = [sample_id for sample_id in flips if not now[sample_id]]
+    return {
+        "samples": len(shared),
+        "gained": gained,
+        "lost": lost,
+        "mcnemar_p": mcnemar_p(len(gained), len(lost)),
+    }
+
+
+def _line(line: Line) -> dict[str, Any]:
+    names = ("source", "overall", "normalized", "reference_overall", "note")
+    return {name: getattr(line, name) for name in names}
+
+
+def _accuracies(answers: Sequence[Answer], scores: Scores, mode: str) -> dict[str, Any]:
+    return {
+        "overall_accuracy": scores.overall,
+        "overall_interval": list(scores.overall_interval),
+        "normalized_accuracy": scores.normalized,
+        "normalized_interval": _bounds(scores.normalized_interval),
+        "categories": _categories(answers, scores, mode),
+        "subsets": {
+            s.name: {
+                "samples": s.samples,
+                "correct": s.correct,
+                "accuracy": s.accuracy,
+                "interval": list(s.interval),
+            }
+            for s in scores.subsets
+        },
+    }
+
+
+def _categories(answers: Sequence[Answer], scores: Scores, mode: str) -> dict[str, Any]:
+    """A category's interval is that of `normalized` over its own marks: the same mean, bootstrapped."""
+    subsets = {s.name: s.category for s in scores.subsets}
+    found = {}
+    for category in scores.categories:
+        members = [a for a in answers if subsets[a.subset] == category.name]
+        interval = score(marks_of(members, mode)).normalized_interval
+        found[category.name] = {
+            "samples": category.samples,
+            "correct": category.correct,
+            "accuracy": category.accuracy,
+            "interval": _bounds(interval),
+        }
+    return found
+
+
+def _bounds(interval: tuple[float, float] | None) -> list[float] | None:
+    return None if interval is None else list(interval)
+
+
+def _counts(answers: Sequence[Answer]) -> dict[str, Any]:
+    failed = [answer for answer in answers if answer.error is not None]
+    answered = [answer for answer in answers if answer.error is None]
+    return {
+        "failed_requests": len(failed),
+        "failed_requests_the_reference_credits": sum(a.subset in CREDITED_WHEN_FAILED for a in failed),
+        "token_limit_answers": sum(answer.finish_reason == "length" for answer in answered),
+        "empty_answers": sum(not (a.text or "").strip() and not a.attempts for a in answered),
+        "malformed_answers": sum(len(a.attempts) > len(a.tool_calls) for a in answered),
+        "unscorable_answers": sum((a.mark_error or "").startswith("gate_error:") for a in answered),
+        "unpassable_samples": [answer.id for answer in answers if answer.id in UNPASSABLE],
+    }
+
+
+def _chance(
+    scores: Scores, ids: Sequence[str], missing: Sequence[str], line: Line, screening: bool
+) -> dict[str, Any]:
+    failing = failing_count(ids, line, screening=screening)
+    visible = visible_accuracy(len(ids), failing)
+    counts = [(subset.correct, subset.samples) for subset in scores.subsets]
+    reference = line.reference_overall
+    return {
+        "false_fail_probability": None if missing else false_fail_probability(counts, failing),
+        "visible_accuracy": visible,
+        "visible_drop": None if visible is None or reference is None else reference - visible,
+    }
