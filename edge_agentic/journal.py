@@ -24,10 +24,10 @@ class TurnJournal:
     def __init__(self, path: Path, identity: Mapping[str, Any]) -> None:
         rows = list(read_journal(path)) if path.exists() else []
         self.done = frozenset(_key(row) for row in rows if "_type" not in row)
-        self._journal = Journal(path)
         if rows:
             _require_header(path, rows[0], identity)
-        else:
+        self._journal = Journal(path)
+        if not rows:
             self._journal.append({"_type": HEADER, **identity})
 
     def keep(self, event: Event) -> None:
@@ -64,6 +64,17 @@ def _require_header(path: Path, header: Mapping[str, Any], identity: Mapping[str
 def _readings(response: TimedResponse | None) -> dict[str, Any]:
     if response is None:
         return {}
-    names = ("input_tokens", "reused_tokens", "evaluated_tokens", "output_tokens", "submitted_ns", "rendered_ns")
+    names = (
+        "input_tokens",
+        "reused_tokens",
+        "evaluated_tokens",
+        "output_tokens",
+        "submitted_ns",
+        "rendered_ns",
+    )
     row = asdict(response)
-    return {**{name: row[name] for name in names}, "token_ns": list(response.token_ns), "completed_ns": response.completed_ns}
+    return {
+        **{name: row[name] for name in names},
+        "token_ns": list(response.token_ns),
+        "completed_ns": response.completed_ns,
+    }

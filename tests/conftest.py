@@ -4,7 +4,19 @@ from pathlib import Path
 
 import pytest
 
+from bfcl_gate.cache import cache_dir
+from bfcl_gate.download import BFCL_WHEEL, fetch_bfcl
+from bfcl_gate.errors import SourceError
+
 REPOSITORY = Path(__file__).resolve().parent.parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests of BFCL's data need the network only until its wheel is in the cache."""
+    if not (cache_dir() / "data" / BFCL_WHEEL).exists():
+        for item in items:
+            if "bfcl" in getattr(item, "fixturenames", ()):
+                item.add_marker(pytest.mark.network)
 
 
 @pytest.fixture(scope="session")
@@ -14,3 +26,12 @@ def shared() -> Path:
     if not (folder / "data").is_dir():
         pytest.skip("the reference inputs (../shared/data) are not beside this checkout")
     return folder
+
+
+@pytest.fixture(scope="session")
+def bfcl() -> Path:
+    """The verified BFCL wheel; without it and without a package index the test is skipped."""
+    try:
+        return fetch_bfcl()
+    except SourceError as error:
+        pytest.skip(f"the BFCL data cannot be had: {error}")

@@ -25,14 +25,18 @@ def test_no_module_is_longer_than_350_lines() -> None:
 
 def test_no_function_is_longer_than_60_lines() -> None:
     lengths = {
-        f"{p.relative_to(ROOT)}:{f.name}": (f.end_lineno or 0) - f.lineno + 1 for p in SOURCES for f in functions(p)
+        f"{p.relative_to(ROOT)}:{f.name}": (f.end_lineno or 0) - f.lineno + 1
+        for p in SOURCES
+        for f in functions(p)
     }
     assert {name: n for name, n in lengths.items() if n > 60} == {}
 
 
 def loaded_by(code: str) -> set[str]:
-    report = f"{code}\nimport sys; print(*(m for m in {HEAVY + ('edge_agentic',)!r} if m in sys.modules))"
-    done = subprocess.run([sys.executable, "-c", report], capture_output=True, text=True, check=True, cwd=ROOT)
+    report = f"{code}\nimport sys; print(*(m for m in {(*HEAVY, 'edge_agentic')!r} if m in sys.modules))"
+    done = subprocess.run(
+        [sys.executable, "-c", report], capture_output=True, text=True, check=True, cwd=ROOT
+    )
     return set(done.stdout.split())
 
 

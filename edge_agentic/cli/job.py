@@ -31,7 +31,7 @@ def read_traces(names: Sequence[str]) -> tuple[Trace, ...]:
     traces = tuple(read_trace(find_trace(name)) for name in wanted)
     for trace in traces:
         if trace.errors:
-            raise InputError(describe_all(trace.errors))
+            raise InputError(describe_all("", trace.path, trace.errors))
     seen: dict[str, Path] = {}
     for trace in traces:
         for trajectory in trace.trajectories:

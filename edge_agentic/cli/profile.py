@@ -7,8 +7,8 @@ from typing import Any
 
 from bfcl_gate.cli.engine import EngineOptions
 from bfcl_gate.errors import InputError
-from bfcl_gate.run_folder import MANIFEST, RESULT, read_json
 from bfcl_gate.ruleset import Ruleset, find_ruleset
+from bfcl_gate.run_folder import MANIFEST, RESULT, read_json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

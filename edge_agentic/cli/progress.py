@@ -5,6 +5,7 @@ The bar is redrawn between turns only: nothing of it runs while the model decode
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from time import perf_counter
 
 from bfcl_gate.cli.progress import shown
@@ -47,10 +48,12 @@ def _bar(events: Iterable[Event], left: Sequence[TurnPlan]) -> Iterator[Event]:
 
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn(True))
     console = Console(stderr=True)
-    with Progress(*columns, console=console, auto_refresh=False, transient=True, speed_estimate_period=600) as bar:
+    with Progress(
+        *columns, console=console, auto_refresh=False, transient=True, speed_estimate_period=600
+    ) as bar:
         task = bar.add_task(_place(left[0], left), total=sum(map(_work, left)))
         bar.refresh()
-        following = {plan.key: after for plan, after in zip(left, left[1:], strict=False)}
+        following = {plan.key: after for plan, after in pairwise(left)}
         for event in events:
             yield event
             if event.kind == "turn":

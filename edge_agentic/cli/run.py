@@ -16,27 +16,39 @@ from edge_agentic.cli.profile import RunOptions, apply_profile, finished_result
 ProfileOption = Annotated[str, typer.Option("--profile", help="quick, standard or mlperf-v6.1.")]
 TracesOption = Annotated[
     list[str] | None,
-    typer.Option("--traces", metavar="NAME|PATH", help="Trace to replay; repeatable.", show_default="the profile's"),
+    typer.Option(
+        "--traces", metavar="NAME|PATH", help="Trace to replay; repeatable.", show_default="the profile's"
+    ),
 ]
 LimitOption = Annotated[int | None, typer.Option("--limit", min=1, help="At most N turns, in trace order.")]
 OutputOption = Annotated[
-    Path | None, typer.Option("--output", metavar="DIR", help="Keep the run here.", show_default="runs/<utc>-<id>")
+    Path | None,
+    typer.Option("--output", metavar="DIR", help="Keep the run here.", show_default="runs/<utc>-<id>"),
 ]
 ResumeOption = Annotated[bool, typer.Option("--resume", help="Continue the run in --output.")]
 DecodeOption = Annotated[
     str | None, typer.Option("--decode", help="forced or natural.", show_default="the profile's")
 ]
-ToolDelayOption = Annotated[str, typer.Option("--tool-delay", help="none or recorded: wait before a turn as recorded.")]
-ReasoningOption = Annotated[str, typer.Option("--reasoning", help="keep or strip recorded reasoning in the history.")]
-ConcurrencyOption = Annotated[int, typer.Option("--concurrency", min=1, help="Trajectories at once; endpoints only.")]
+ToolDelayOption = Annotated[
+    str, typer.Option("--tool-delay", help="none or recorded: wait before a turn as recorded.")
+]
+ReasoningOption = Annotated[
+    str, typer.Option("--reasoning", help="keep or strip recorded reasoning in the history.")
+]
+ConcurrencyOption = Annotated[
+    int, typer.Option("--concurrency", min=1, help="Trajectories at once; endpoints only.")
+]
 CallsOption = Annotated[
-    str | None, typer.Option("--calls", help="Which reading is judged: native or lenient.", show_default="the profile's")
+    str | None,
+    typer.Option("--calls", help="Which reading is judged: native or lenient.", show_default="the profile's"),
 ]
 GateResultOption = Annotated[
-    Path | None, typer.Option("--gate-result", metavar="DIR", help="Accept this earlier gate instead of asking again.")
+    Path | None,
+    typer.Option("--gate-result", metavar="DIR", help="Accept this earlier gate instead of asking again."),
 ]
-ShowUngatedOption = Annotated[bool, typer.Option("--show-ungated", help="Show speed before and without a passed gate.")]
-
+ShowUngatedOption = Annotated[
+    bool, typer.Option("--show-ungated", help="Show speed before and without a passed gate.")
+]
 
 
 def run(
@@ -73,7 +85,9 @@ def run(
 ) -> None:
     """Replay coding-agent trajectories, gate the model's function calling, then report how fast it was."""
     given = locals()  # thirty options by name, once
-    engine_options = EngineOptions(**{f.name: given[f.name] for f in fields(EngineOptions) if f.name in given})
+    engine_options = EngineOptions(
+        **{f.name: given[f.name] for f in fields(EngineOptions) if f.name in given}
+    )
     engine_options = replace(
         engine_options,
         template_args=tuple(template_arg or ()),

@@ -11,14 +11,26 @@ from bfcl_gate.model.chat import ChatRequest
 from bfcl_gate.model.engine import TimedResponse
 from bfcl_gate.model.scripted_engine import DECODE_NS, PREFILL_NS, RENDER_NS, Answer, ScriptedEngine
 from edge_agentic import load_trajectories
-from edge_agentic.replay import Event, ReplayOptions, plan_replay, replay, requests_of, select_turns, widest_turns
+from edge_agentic.replay import (
+    Event,
+    ReplayOptions,
+    plan_replay,
+    replay,
+    requests_of,
+    select_turns,
+    widest_turns,
+)
 from edge_agentic.trace import Trajectory
 
 BASH = {
     "type": "function",
     "function": {
         "name": "bash",
-        "parameters": {"type": "object", "properties": {"command": {"type": "string"}}, "required": ["command"]},
+        "parameters": {
+            "type": "object",
+            "properties": {"command": {"type": "string"}},
+            "required": ["command"],
+        },
     },
 }
 NATURAL, FORCED = ReplayOptions(decode="natural"), ReplayOptions(decode="forced")
@@ -29,7 +41,14 @@ def rows(conversation: str, last_answered: bool = True) -> list[dict[str, object
     base = {"conversation_id": conversation}
     call = {"id": "c1", "type": "function", "function": {"name": "bash", "arguments": '{"command": "ls"}'}}
     found = [
-        {**base, "turn": 1, "role": "user", "content": "Fix it.", "system": "You are an agent.", "tools": [BASH]},
+        {
+            **base,
+            "turn": 1,
+            "role": "user",
+            "content": "Fix it.",
+            "system": "You are an agent.",
+            "tools": [BASH],
+        },
         {**base, "turn": 2, "role": "assistant", "tool_calls": [call], "reasoning_content": "Look first."},
         {
             **base,
@@ -60,7 +79,9 @@ def answering(text: Answer = CALL) -> ScriptedEngine:
     return ScriptedEngine(lambda request: text)
 
 
-def run(engine: ScriptedEngine, found: tuple[Trajectory, ...], options: ReplayOptions, **more: object) -> list[Event]:
+def run(
+    engine: ScriptedEngine, found: tuple[Trajectory, ...], options: ReplayOptions, **more: object
+) -> list[Event]:
     planned = plan_replay(engine, select_turns(found, options), options)
     return list(replay(engine, planned, options, **more))  # type: ignore[arg-type]
 
@@ -119,7 +140,9 @@ def test_a_limit_cuts_in_trace_order(two: tuple[Trajectory, ...]) -> None:
 def test_a_failed_turn_drops_the_later_turns_of_its_trajectory_only(two: tuple[Trajectory, ...]) -> None:
     def script(request: ChatRequest) -> Answer:
         if request.session == "a" and len(request.messages) > 2:
-            return TimedResponse(text=None, finish_reason=None, error="timed out", submitted_ns=1, completed_ns=2)
+            return TimedResponse(
+                text=None, finish_reason=None, error="timed out", submitted_ns=1, completed_ns=2
+            )
         return "fine"
 
     events = run(ScriptedEngine(script), two, NATURAL)
