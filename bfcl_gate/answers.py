@@ -1,7 +1,7 @@
 """One answered gate sample: from what came back to both readings of it, both marks and its gate.jsonl row."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -10,6 +10,8 @@ from bfcl_gate.model import parse_tool_calls
 from bfcl_gate.model.chat import Message
 from bfcl_gate.ruleset import GatePolicy
 from bfcl_gate.samples import Sample
+
+MODES = ("native", "lenient")
 
 REQUEST_FAILED = "gate_error:request_failed"
 """mark_error of a sample whose request brought no complete answer back; it is wrong on every subset."""
@@ -78,6 +80,11 @@ class Answer:
         return cls(**values)
 
 
+def marks_of(answers: Iterable[Answer], mode: str) -> list[tuple[str, bool]]:
+    """Return (sample id, right) of each answer as read in one mode."""
+    return [(a.id, a.correct_native if mode == "native" else a.correct_lenient) for a in answers]
+
+
 def reply_of(answer: Answer, *, syntax: str, prefix: str) -> Reply:
     """Return what had come back for a stored answer, to read and judge it again."""
     return Reply(
@@ -106,7 +113,7 @@ class _Reading:
 
 def mark_answer(sample: Sample, reply: Reply, policy: GatePolicy, case: str | int | None = None) -> Answer:
     """Read a reply natively and leniently, judge both under the policy's rules, and return the row."""
-    readings = {mode: _read(sample, reply, mode) for mode in ("native", "lenient")}
+    readings = {mode: _read(sample, reply, mode) for mode in MODES}
     marks = {mode: _mark(sample, reply, reading, policy) for mode, reading in readings.items()}
     judged = readings[policy.calls]
     return Answer(

@@ -37,6 +37,22 @@ def gate_header(info: EngineInfo, policy: GatePolicy, samples: Iterable[Sample])
     }
 
 
+def rescored_header(
+    stored: Mapping[str, Any] | None, policy: GatePolicy, ids: Iterable[str]
+) -> dict[str, Any]:
+    """Return the header of stored answers judged anew; what their run did not tell is None."""
+    found = stored or {}
+    fields = gate_fields(found.get("engine_id"), policy, ids)
+    return {
+        "_type": "header",
+        "gate_id": digest(fields),
+        **fields,
+        "engine": found.get("engine"),
+        "syntax": found.get("syntax", "auto"),
+        "prefix": found.get("prefix", ""),
+    }
+
+
 def load_gate(path: Path) -> StoredGate:
     """Read a gate.jsonl, or that of a run directory. Raises InputError where it is none."""
     file = path / JOURNAL if path.is_dir() else path

@@ -3,11 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bfcl_gate.answers import Answer
+from bfcl_gate.answers import MODES, Answer
 
 Gate = Mapping[str, Any]
 
-_MODES = ("native", "lenient")
 _SHOWN = 60
 """So many characters of a wrong answer are shown."""
 
@@ -67,17 +66,17 @@ def _checks(gate: Gate) -> str:
 
 def _table(gate: Gate) -> str:
     judged = gate["calls"]
-    head = ["", "samples", *(f"{mode} (judged)" if mode == judged else mode for mode in _MODES)]
+    head = ["", "samples", *(f"{mode} (judged)" if mode == judged else mode for mode in MODES)]
     rows = [head, _row("overall", gate, "overall"), _row("normalised", gate, "normalized")]
     for kind in ("categories", "subsets"):
         for name, group in gate[judged][kind].items():
-            cells = [_group(gate[mode][kind][name]) for mode in _MODES]
+            cells = [_group(gate[mode][kind][name]) for mode in MODES]
             rows.append([f"{'  ' if kind == 'subsets' else ''}{name}", str(group["samples"]), *cells])
     return _aligned(rows)
 
 
 def _row(label: str, gate: Gate, name: str) -> list[str]:
-    cells = (_cell(gate[mode][f"{name}_accuracy"], gate[mode][f"{name}_interval"]) for mode in _MODES)
+    cells = (_cell(gate[mode][f"{name}_accuracy"], gate[mode][f"{name}_interval"]) for mode in MODES)
     return [label, str(gate["samples"]), *cells]
 
 
@@ -112,3 +111,24 @@ def _counts(gate: Gate) -> str:
         f"{gate['token_limit_answers']}, empty answers {gate['empty_answers']}; intervals are 95 % (Wilson; "
         "normalised and categories bootstrapped)"
     )
+
+
+def comparison_text(found: Mapping[str, Any]) -> str:
+    """Return the report of `compare_gates`, ending in a newline."""
+    head = (
+        f"{found['samples']} shared samples (rules {found['rules']}, tool schemas {found['tool_schemas']}); only in "
+        f"the first {found['only_first']}, only in the second {found['only_second']}"
+    )
+    return "\n\n".join([head, *(_compared(found[mode], mode) for mode in MODES)]) + "\n"
+
+
+def _compared(mode: Mapping[str, Any], name: str) -> str:
+    sides = mode["first"], mode["second"]
+    rows = [[f"{name} calls", "", "first", "second"]]
+    for label, key in (("overall", "overall"), ("normalised", "normalized")):
+        rows.append([label, "", *(_cell(s[f"{key}_accuracy"], s[f"{key}_interval"]) for s in sides)])
+    for subset in sides[0]["subsets"]:
+        rows.append([f"  {subset}", "", *(_cell(s["subsets"][subset], None) for s in sides)])
+    told = [f"gained {len(mode['gained'])}", *mode["gained"]], [f"lost {len(mode['lost'])}", *mode["lost"]]
+    flips = "\n".join("  ".join(part) for part in told)
+    return f"{_aligned(rows)}\n{flips}\nMcNemar's exact p = {mode['mcnemar_p']:.3g}"

@@ -15,8 +15,6 @@ from bfcl_gate.errors import InputError
 from bfcl_gate.model.engine import EngineInfo
 from bfcl_gate.ruleset import GatePolicy
 
-KNOWN_SAMPLES = ("mlperf", "quick", "full")
-
 
 def engine_id(info: EngineInfo) -> str:
     """Return the SHA-256 (hex) of what answers: model, template, settings and build."""
@@ -28,14 +26,14 @@ def samples_id(ids: Iterable[str]) -> str:
     return digest(list(ids))
 
 
-def gate_fields(engine: str, policy: GatePolicy, ids: Iterable[str]) -> dict[str, Any]:
-    """Return the fields that gate_id hashes; `engine` is an engine_id, `ids` are the sample ids in order."""
+def gate_fields(engine: str | None, policy: GatePolicy, ids: Iterable[str]) -> dict[str, Any]:
+    """Return the fields that gate_id hashes; `engine` is an engine_id or None, `ids` are the sample ids in order."""
     return {
         "engine_id": engine,
         "rules": policy.rules,
         "tool_schemas": policy.tool_schemas,
         "calls": policy.calls,
-        "sample": policy.sample if policy.sample in KNOWN_SAMPLES else "file",
+        "sample": policy.sample_name,
         "samples_sha256": samples_id(ids),
         "bfcl_sha256": BFCL_SHA256,
         "max_tokens": policy.max_tokens,

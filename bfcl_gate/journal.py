@@ -4,7 +4,7 @@ import json
 import os
 import re
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -68,8 +68,12 @@ class Journal:
 
     def append(self, row: Mapping[str, Any]) -> None:
         """Write one row and wait until it is on disk. Raises SourceError when the disk refuses."""
+        self.extend((row,))
+
+    def extend(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Write rows that exist already and wait once until they are on disk. Raises SourceError."""
         try:
-            self._file.write(_encode(row))
+            self._file.writelines(_encode(row) for row in rows)
             self._file.flush()
             os.fsync(self._file.fileno())
         except OSError as error:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from bfcl_gate.answers import marks_of
 from bfcl_gate.errors import InputError
 from bfcl_gate.gate_file import load_gate
 from bfcl_gate.references import Reference, load_references
@@ -113,8 +114,7 @@ def baseline_marks(folder: Path, policy: GatePolicy) -> dict[str, bool]:
         raise InputError(f"{stored.path}: has no header, so its rules are unknown; expected a bfcl-gate run.")
     rules, schemas = str(stored.header.get("rules")), str(stored.header.get("tool_schemas"))
     _require_comparable(f"--baseline {folder}", rules, schemas, policy)
-    native = policy.calls == "native"
-    return {a.id: a.correct_native if native else a.correct_lenient for a in stored.answers}
+    return dict(marks_of(stored.answers, policy.calls))
 
 
 def _require_comparable(what: str, rules: str, tool_schemas: str, policy: GatePolicy) -> None:

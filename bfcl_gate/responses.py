@@ -6,10 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bfcl_gate.answers import Reply, reply_of
+from bfcl_gate.answers import Answer, Reply, mark_answer, reply_of
 from bfcl_gate.errors import InputError
 from bfcl_gate.gate_file import StoredGate, load_gate
+from bfcl_gate.identity import samples_id
+from bfcl_gate.ruleset import KNOWN_SAMPLES, PARTIAL, GatePolicy
 from bfcl_gate.run_folder import JOURNAL
+from bfcl_gate.samples import gate_samples
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +44,28 @@ def load_responses(path: Path) -> Responses:
     if "crc32" in first:
         return _of_gate(load_gate(file))
     return Responses(rows=tuple(_of_file(file)))
+
+
+def sample_name(responses: Responses) -> str:
+    """Return the known sample that the ids make up; `file` for a run's complete own sample, else `partial`."""
+    ids = [row.id for row in responses.rows]
+    for name in KNOWN_SAMPLES:
+        if sorted(ids) == sorted(sample.id for sample in gate_samples(name)):
+            return name
+    complete = responses.header and responses.header.get("samples_sha256") == samples_id(ids)
+    return "file" if complete else PARTIAL
+
+
+def mark_responses(responses: Responses, policy: GatePolicy) -> tuple[Answer, ...]:
+    """Judge stored answers. Raises InputError for an id that BFCL v4 does not have."""
+    samples = {sample.id: sample for sample in gate_samples("full", tools=policy.tool_schemas)}
+    unknown = next((row for row in responses.rows if row.id not in samples), None)
+    if unknown is not None:
+        raise InputError(
+            f"{unknown.where}: field 'id' is {unknown.id!r}; expected the id of a single-turn BFCL v4 entry, such "
+            "as simple_python_0."
+        )
+    return tuple(mark_answer(samples[row.id], row.reply, policy, row.case) for row in responses.rows)
 
 
 def _of_gate(stored: StoredGate) -> Responses:

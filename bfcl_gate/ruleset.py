@@ -10,6 +10,11 @@ from bfcl_gate.download import MLPERF_TRACE_SHA256
 from bfcl_gate.errors import InputError
 from bfcl_gate.model.catalog import find
 
+KNOWN_SAMPLES = ("mlperf", "quick", "full")
+
+PARTIAL = "partial"
+"""Stands for the sample of stored answers that are none of the known samples."""
+
 LINE_FACTOR = 0.97
 """A model passes at this share of its reference figures (MLPerf v6.1; used for every reference here)."""
 
@@ -36,6 +41,11 @@ class GatePolicy:
         _one_of("--rules", self.rules, ("mlperf", "official"))
         _one_of("--tool-schemas", self.tool_schemas, ("mlperf", "official"))
         _one_of("--calls", self.calls, ("native", "lenient"))
+
+    @property
+    def sample_name(self) -> str:
+        """The sample without any path: its name, or "file" for a file of ids."""
+        return self.sample if self.sample in (*KNOWN_SAMPLES, PARTIAL) else "file"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,6 +3,8 @@
 import json
 import os
 from collections.abc import Mapping
+from datetime import datetime, timezone
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +29,19 @@ def open_folder(folder: Path, *, resume: bool) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise SourceError(f"--output {folder}: cannot make the folder ({error.strerror}).") from error
+
+
+def new_manifest(header: Mapping[str, Any], **facts: Any) -> dict[str, Any]:
+    """Return a run.json: when and with what the run began, the ids of its gate, and `facts`."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "tool": "bfcl-gate",
+        "tool_version": version("edge-agentic"),
+        "created_at": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "engine_id": header["engine_id"],
+        "gate_id": header["gate_id"],
+        **facts,
+    }
 
 
 def write_json(path: Path, document: Mapping[str, Any]) -> None:

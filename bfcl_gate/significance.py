@@ -3,8 +3,9 @@
 Samples count as independent draws of questions; the model itself is deterministic.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from math import comb, exp, fsum, lgamma, log
+from typing import Any
 
 VISIBLE_POWER = 0.8
 """A drop counts as visible when the gate would fail on it with this probability."""
@@ -54,6 +55,20 @@ def mcnemar_p(only_first: int, only_second: int) -> float:
     discordant = only_first + only_second
     tail = sum(comb(discordant, k) for k in range(min(only_first, only_second) + 1))
     return min(1.0, 2 * tail / (1 << discordant))
+
+
+def compare_marks(before: Mapping[str, bool], now: Mapping[str, bool]) -> dict[str, Any]:
+    """Compare two sets of marks sample by sample; McNemar's exact p is told and decides nothing."""
+    shared = [sample_id for sample_id in now if sample_id in before]
+    flips = [sample_id for sample_id in shared if before[sample_id] != now[sample_id]]
+    gained = [sample_id for sample_id in flips if now[sample_id]]
+    lost = [sample_id for sample_id in flips if not now[sample_id]]
+    return {
+        "samples": len(shared),
+        "gained": gained,
+        "lost": lost,
+        "mcnemar_p": mcnemar_p(len(gained), len(lost)),
+    }
 
 
 def _convolve(first: list[float], second: list[float]) -> list[float]:

@@ -1,18 +1,17 @@
 """The verdict of a gate: answers and a line in, the `gate` object of result.json out."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from bfcl_gate.answers import Answer
+from bfcl_gate.answers import MODES, Answer, marks_of
 from bfcl_gate.decision import Check, decide, failing_count, is_screening, passes
-from bfcl_gate.identity import KNOWN_SAMPLES
 from bfcl_gate.lines import Line, LineOptions, resolve_line
 from bfcl_gate.notes import notes_on
 from bfcl_gate.preflight import PreflightReport
 from bfcl_gate.ruleset import GatePolicy
 from bfcl_gate.scoring import Scores, score
-from bfcl_gate.significance import false_fail_probability, mcnemar_p, visible_accuracy
+from bfcl_gate.significance import compare_marks, false_fail_probability, visible_accuracy
 
 UNPASSABLE = (
     "simple_java_36",
@@ -26,8 +25,6 @@ UNPASSABLE = (
 
 CREDITED_WHEN_FAILED = ("irrelevance", "live_irrelevance")
 """Subsets on which MLPerf's scorer takes a failed request for a right refusal to call."""
-
-_MODES = ("native", "lenient")
 
 
 def judge_answers(
@@ -54,12 +51,12 @@ def gate_object(
     missing = ids[len(answers) :]
     marks = [(answer.id, answer.correct) for answer in answers]
     checks = None if line is None else decide(marks, missing, line, screening=screening)
-    scores = {mode: score(marks_of(answers, mode)) for mode in _MODES}
+    scores = {mode: score(marks_of(answers, mode)) for mode in MODES}
     gate = {
         "passed": None if checks is None else passes(checks),
         "screening": screening,
         "partial": bool(missing),
-        "sample": policy.sample if policy.sample in KNOWN_SAMPLES else "file",
+        "sample": policy.sample_name,
         "reference": None if line is None else line.reference,
         "line": None if line is None else _line(line),
         "rules": policy.rules,
@@ -68,7 +65,7 @@ def gate_object(
         "samples": len(answers),
         "planned_samples": len(ids),
         **_accuracies(answers, scores[policy.calls], policy.calls),
-        **{mode: _accuracies(answers, scores[mode], mode) for mode in _MODES},
+        **{mode: _accuracies(answers, scores[mode], mode) for mode in MODES},
         "checks": [asdict(check) for check in checks or ()],
         **_counts(answers),
         "chance": None if line is None else _chance(scores[policy.calls], ids, missing, line, screening),
@@ -94,7 +91,7 @@ def judge_preflight(report: PreflightReport, policy: GatePolicy) -> dict[str, An
         "passed": False,
         "screening": policy.sample == "quick",
         "partial": True,
-        "sample": policy.sample if policy.sample in KNOWN_SAMPLES else "file",
+        "sample": policy.sample_name,
         "reference": None,
         "line": None,
         "rules": policy.rules,
@@ -102,29 +99,10 @@ def judge_preflight(report: PreflightReport, policy: GatePolicy) -> dict[str, An
         "calls": policy.calls,
         "samples": 0,
         **nothing,
-        **dict.fromkeys(_MODES, nothing),
+        **dict.fromkeys(MODES, nothing),
         "checks": [asdict(check)],
         "preflight": {"cause": report.cause, "raw": report.raw},
         "notes": [f"One raw answer of the preflight: {report.raw}"],
-    }
-
-
-def marks_of(answers: Iterable[Answer], mode: str) -> list[tuple[str, bool]]:
-    """Return (sample id, right) of each answer as read in one mode."""
-    return [(a.id, a.correct_native if mode == "native" else a.correct_lenient) for a in answers]
-
-
-def compare_marks(before: Mapping[str, bool], now: Mapping[str, bool]) -> dict[str, Any]:
-    """Compare two sets of marks sample by sample; McNemar's exact p is told and decides nothing."""
-    shared = [sample_id for sample_id in now if sample_id in before]
-    flips = [sample_id for sample_id in shared if before[sample_id] != now[sample_id]]
-    gained = [sample_id for sample_id in flips if now[sample_id]]
-    lost = [sample_id for sample_id in flips if not now[sample_id]]
-    return {
-        "samples": len(shared),
-        "gained": gained,
-        "lost": lost,
-        "mcnemar_p": mcnemar_p(len(gained), len(lost)),
     }
 
 

@@ -2,16 +2,14 @@
 
 from typing import NoReturn
 
+from bfcl_gate.cli.compare import compare
 from bfcl_gate.cli.run import run
+from bfcl_gate.cli.score import score
 from bfcl_gate.cli.shell import new_app, run_app
 
 app = new_app("Check that a local model still calls functions correctly (BFCL v4).")
-app.command()(run)
-
-
-@app.callback()
-def _commands() -> None:
-    """Check that a local model still calls functions correctly (BFCL v4)."""
+for command in (run, score, compare):
+    app.command()(command)
 
 
 def main() -> NoReturn:

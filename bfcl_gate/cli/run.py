@@ -212,24 +212,16 @@ def _how_to_continue(job: _Job) -> str:
 
 def _keep_manifest(engine: "Engine", job: _Job) -> dict[str, Any]:
     """Return what identifies the run for result.json; write run.json where a folder is new."""
-    from datetime import datetime, timezone
-    from importlib.metadata import version
-
-    from bfcl_gate.identity import engine_id, gate_id
-    from bfcl_gate.run_folder import MANIFEST, SCHEMA_VERSION, write_json
+    from bfcl_gate.gate_file import gate_header
+    from bfcl_gate.run_folder import MANIFEST, new_manifest, write_json
 
     info = engine.info()
-    facts = {
-        "schema_version": SCHEMA_VERSION,
-        "tool": "bfcl-gate",
-        "tool_version": version("edge-agentic"),
-        "created_at": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        "engine_id": engine_id(info),
-        "gate_id": gate_id(info, job.policy, job.ids),
-        "policy": asdict(job.policy),
-        "model": dict(job.model),
-        "engine": {"kind": info.kind, "ctx": info.ctx, **info.identity, **info.details},
-    }
+    facts = new_manifest(
+        gate_header(info, job.policy, job.samples),
+        policy=asdict(job.policy),
+        model=dict(job.model),
+        engine={"kind": info.kind, "ctx": info.ctx, **info.identity, **info.details},
+    )
     if job.output is not None and not (job.output / MANIFEST).exists():
         write_json(job.output / MANIFEST, facts)
     return facts
