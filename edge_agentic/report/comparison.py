@@ -104,8 +104,8 @@ def work_of(run: StoredRun) -> dict[str, Any]:
 def _require_same_work(a: Mapping[str, Any], b: Mapping[str, Any]) -> None:
     if found := differing(a, b):
         raise InputError(
-            "These runs did not do the same work, so their speeds cannot be compared. Different from DIR_A to "
-            f"DIR_B: {'; '.join(found)}. Expected runs that differ only in device, engine or engine settings."
+            "These runs did not do the same work, so their speeds cannot be compared. Different from "
+            f"DIR_A to DIR_B: {'; '.join(found)}. Expected only another device, engine or engine settings."
         )
 
 
@@ -125,8 +125,8 @@ def _require_same_prompts(pairs: Sequence[TurnPair], a: Mapping[str, Any], b: Ma
     for one, two in pairs:
         if one.input_tokens != two.input_tokens:
             raise InputError(
-                f"trajectory {one.trajectory_id}, turn {one.turn}: the prompt has {one.input_tokens} tokens in "
-                f"DIR_A and {two.input_tokens} in DIR_B, so template or tokenizer differ and so does the work."
+                f"trajectory {one.trajectory_id}, turn {one.turn}: the prompt has {one.input_tokens} "
+                f"tokens in DIR_A and {two.input_tokens} in DIR_B: another template or tokenizer, other work."
             )
 
 

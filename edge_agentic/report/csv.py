@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable
 from typing import Any
 
 from edge_agentic import metrics
+from edge_agentic.report.words import clean
 from edge_agentic.turns import TurnResult
 
 FACTS = (
@@ -25,14 +26,15 @@ FACTS = (
     "error",
 )
 TIMES = ("ttft_s", "prefill_s", "tpot_s", "decode_tokens_per_s", "turn_latency_s")
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+FORMULA_STARTS = ("=", "+", "-", "@")
 
 
 def render_csv(turns: Iterable[TurnResult], *, gated: bool, seams: Collection[tuple[str, int]] = ()) -> str:
     """Return a header line and one line a turn; what is undefined is an empty cell.
 
     Without a passed gate (`gated` false) the columns of speed are empty. `seam` is 1 for a turn that a
-    resume left out of statistics. Text that a spreadsheet would take for a formula is quoted with '.
+    resume left out of statistics. Text is one printable line; what a spreadsheet would take for a formula
+    begins with '.
     """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
@@ -58,6 +60,6 @@ def _times(turn: TurnResult, *, gated: bool) -> list[float | None]:
 
 
 def _cell(value: Any) -> Any:
-    if isinstance(value, str) and value.startswith(FORMULA_STARTS):
-        return f"'{value}"
-    return value
+    if not isinstance(value, str):
+        return value
+    return f"'{clean(value)}" if value.startswith(FORMULA_STARTS) else clean(value)

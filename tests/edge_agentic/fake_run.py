@@ -47,20 +47,32 @@ def turn(**changes: Any) -> TurnResult:
     return TurnResult(**{**values, **changes})
 
 
-def turns() -> tuple[TurnResult, ...]:
-    """Two trajectories of three and two turns; the last turn reuses less than it could."""
+def turns(slower: float = 1) -> tuple[TurnResult, ...]:
+    """Two trajectories of three and two turns; the last turn reuses less than it could.
+
+    `slower` makes every decode step that many times as long.
+    """
+    step = int(50 * slower)
     follow = {"possible_tokens": 104, "reused_tokens": 104, "evaluated_tokens": 96, "input_tokens": 200}
     return (
-        turn(),
-        turn(turn=3, position=1, start_ms=2000, prefill_ms=960, **follow),
-        turn(turn=5, position=2, start_ms=4000, prefill_ms=960, step_ms=60, **{**follow, "agreed_tokens": 2}),
-        turn(trajectory_id="b", position=3, start_ms=6000, step_ms=70),
+        turn(step_ms=step),
+        turn(turn=3, position=1, start_ms=2000, prefill_ms=960, step_ms=step, **follow),
+        turn(
+            turn=5,
+            position=2,
+            start_ms=4000,
+            prefill_ms=960,
+            step_ms=step + 10,
+            **{**follow, "agreed_tokens": 2},
+        ),
+        turn(trajectory_id="b", position=3, start_ms=6000, step_ms=step + 20),
         turn(
             trajectory_id="b",
             turn=3,
             position=4,
             start_ms=8000,
             prefill_ms=1960,
+            step_ms=step,
             **{**follow, "reused_tokens": 4, "evaluated_tokens": 196},
         ),
     )
@@ -131,20 +143,32 @@ def gate(*, passed: bool = True) -> dict[str, Any]:
     }
 
 
-def result(*, passed: bool = True) -> dict[str, Any]:
+def result(*, passed: bool = True, slower: float = 1) -> dict[str, Any]:
     """The document of the run."""
-    checks = check_run(manifest(), turns(), snapshots=snapshots())
-    return build_result(manifest(), turns(), gate(passed=passed), checks, snapshots=snapshots())
+    made = turns(slower)
+    checks = check_run(manifest(), made, snapshots=snapshots())
+    return build_result(manifest(), made, gate(passed=passed), checks, snapshots=snapshots())
 
 
-def write_run(folder: Path, *, passed: bool = True, finished: bool = True, answered: int = 5) -> Path:
-    """Lay out the run directory; an unfinished one has its first `answered` turns and no result."""
+def write_run(
+    folder: Path,
+    *,
+    passed: bool = True,
+    finished: bool = True,
+    answered: int = 5,
+    slower: float = 1,
+    **facts: Any,
+) -> Path:
+    """Lay out the run directory; an unfinished one has its first `answered` turns and no result.
+
+    `facts` replace parts of the manifest.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    write_json(folder / "run.json", manifest())
+    write_json(folder / "run.json", {**manifest(), **facts})
     with Journal(folder / "turns.jsonl") as journal:
         journal.append({"_type": "header", "config_id": "c" * 64})
-        for one in turns()[:answered]:
+        for one in turns(slower)[:answered]:
             journal.append(one.to_row())
     if finished:
-        write_result(folder / "result.json", result(passed=passed))
+        write_result(folder / "result.json", result(passed=passed, slower=slower))
     return folder
