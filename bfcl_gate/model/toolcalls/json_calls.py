@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from bfcl_gate.model.toolcalls.literals import literal
 from bfcl_gate.model.toolcalls.records import Attempt, Block, Problem, Source
@@ -19,6 +19,7 @@ from bfcl_gate.model.toolcalls.scan import (
 _NAMES = ("name", "tool_name", "function")
 _ARGUMENTS = ("arguments", "parameters")
 _FENCE = re.compile(r"`{3}[\w-]*[ \t]*\n?")
+_LONGEST_OPENER = 300  # characters within which the opener of a call, name included, is complete
 _READERS: tuple[Reader, ...] = (json_value, literal)
 
 
@@ -204,11 +205,11 @@ def _decoded(text: str) -> Any:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Frame:
-    """Markers around JSON calls: one object, or with `array` one array of them."""
+    """Markers around JSON calls: one object, one array of them, or objects one after another."""
 
     opener: re.Pattern[str]
-    closer: str
-    array: bool = False
+    closer: str | None
+    shape: Literal["object", "array", "objects"]
     keys: Keys = Keys()
 
 
@@ -223,9 +224,21 @@ def framed_calls(frame: Frame, source: Source, start: int) -> list[Block]:
     return blocks
 
 
-def cut_opener(source: Source, start: int, end: int) -> Block | None:
-    """Return a block without any call where the token limit came right behind its opener."""
-    if not source.cut or skip_space(source.text, end) < len(source.text):
+def earliest(*readings: list[Block]) -> list[Block]:
+    """Return the reading whose first block begins first: a form of calls inside another's block is text."""
+    found = (blocks for blocks in readings if blocks)
+    return min(found, key=lambda blocks: blocks[0].start, default=[])
+
+
+def cut_opener(source: Source, start: int, end: int, *, inside: bool = False) -> Block | None:
+    """Return a block without any call where the token limit came right behind its opening mark.
+
+    With `inside` the limit may also have come inside the rest of the opener: a tag or a name.
+    """
+    rest = source.text[end : end + _LONGEST_OPENER].strip()
+    begun = inside and (rest.startswith("<") or not any(map(str.isspace, rest)))
+    near = len(source.text) - end < _LONGEST_OPENER
+    if not source.cut or not near or (rest and not begun):
         return None
     return Block(start=start, end=len(source.text), attempts=(), native=True, error="truncated")
 
@@ -242,13 +255,83 @@ def _framed(frame: Frame, source: Source, opener: re.Match[str]) -> Block | None
     end = skip_space(text, calls.end)
     if fence and text.startswith("```", end):
         end = skip_space(text, end + 3)
-    closed = text.startswith(frame.closer, end)
-    whole = closed or end == len(text)
-    shaped = calls.array == frame.array and (calls.array or len(calls.attempts) == 1) and not fence
+    closed = frame.closer is not None and text.startswith(frame.closer, end)
+    shaped = calls.array == (frame.shape == "array") and (frame.shape != "object" or len(calls.attempts) == 1)
     return Block(
         start=opener.start(),
-        end=end + len(frame.closer) if closed else end,
+        end=end + len(frame.closer) if frame.closer and closed else end,
         attempts=tuple(calls.attempts),
-        native=calls.exact and shaped and whole,
+        native=calls.exact and shaped and not fence and (closed or end == len(text)),
+        error=calls.error,
+    )
+
+
+def read_arguments(source: Source, name: str, position: int, start: int) -> JsonCalls:
+    """Read the call of a syntax that names the tool first and gives its arguments as a JSON object."""
+    text = source.text
+    calls = JsonCalls(start=position, end=position, array=False)
+    if not text.startswith("{", position):
+        calls.error = "truncated" if position == len(text) else "invalid-json"
+        calls.attempts.append(source.failed(name, start=start, end=position, offset=position))
+        return calls
+    item = read_object(text, position)
+    if item.end is None:
+        closed = balanced_end(text, position)
+        calls.end = len(text) if closed is None else closed
+        calls.error = "truncated" if closed is None else "invalid-json"
+        calls.attempts.append(source.failed(name, start=start, end=calls.end, offset=position))
+        return calls
+    arguments = {key: member.value for key, member in item.members.items()}
+    raw = text[position : item.end] if item.strict else None
+    calls.end, calls.exact = item.end, item.strict
+    calls.attempts.append(source.read(name, arguments, position, raw))
+    return calls
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Named:
+    """Markers of calls that name the tool first: `opener` ends before the JSON and has a group `name`.
+
+    `mark` begins every call: where the token limit cuts an opener, it shows that a call was begun. A group
+    `exact` of the opener, where it has one, must match in the exact form. `closers` may follow the JSON,
+    in order; `closed` tells that the exact form has the first of them or ends the text.
+    """
+
+    mark: str | None
+    opener: re.Pattern[str]
+    closers: tuple[str, ...] = ()
+    closed: bool = True
+
+
+def named_calls(form: Named, source: Source, start: int) -> list[Block]:
+    """Return the blocks of such calls from `start` on."""
+    text = source.text
+    blocks: list[Block] = []
+    while opener := form.opener.search(text, start):
+        start = opener.end()
+        if start == len(text) or text.startswith("{", skip_space(text, start)):
+            blocks.append(_named(form, source, opener))
+            start = blocks[-1].end
+    begun = -1 if form.mark is None else text.find(form.mark, start)
+    block = (
+        cut_opener(source, begun, begun + len(form.mark), inside=True) if form.mark and begun >= 0 else None
+    )
+    return [*blocks, block] if block else blocks
+
+
+def _named(form: Named, source: Source, opener: re.Match[str]) -> Block:
+    text = source.text
+    calls = read_arguments(source, opener.group("name"), skip_space(text, opener.end()), opener.start())
+    ends = [calls.end]
+    for closer in form.closers:
+        position = skip_space(text, ends[-1])
+        if text.startswith(closer, position):
+            ends.append(position + len(closer))
+    whole = len(ends) > 1 or not form.closed or skip_space(text, calls.end) == len(text)
+    return Block(
+        start=opener.start(),
+        end=ends[-1],
+        attempts=tuple(calls.attempts),
+        native=calls.exact and whole and opener.groupdict().get("exact", "") is not None,
         error=calls.error,
     )

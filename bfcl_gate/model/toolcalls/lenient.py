@@ -1,70 +1,93 @@
-"""Calls in no syntax's form: JSON in a fence, in an invented tag or bare at the start of a line.
+"""Calls in no syntax's form: in a fence, in an invented tag, or bare.
 
-Such JSON is a call only when it names a declared tool and states its arguments; much JSON has a `name`.
+JSON is a call only when it names a declared tool and states its arguments (much JSON has a `name`), Python
+only when it is a call of a declared tool with keyword arguments.
 """
 
 import re
 from typing import NamedTuple
 
 from bfcl_gate.model.toolcalls.json_calls import JsonCalls, Keys, read_calls
+from bfcl_gate.model.toolcalls.python_calls import PythonCalls, read_call, read_list
 from bfcl_gate.model.toolcalls.records import Block, Source
 from bfcl_gate.model.toolcalls.scan import skip_space
 
-_CANDIDATE = re.compile(
-    r"(?P<fence>`{3,})[\w-]*\s*(?=[\[{])|<(?P<tag>[A-Za-z_][\w:-]*)>\s*(?=[\[{])|\n[ \t]*(?=[\[{])"
-)
+_CANDIDATE = re.compile(r"(?P<fence>`{3,})[\w-]*\s*|(?P<tag><\|?[A-Za-z_][\w:.-]*\|?>)\s*|\n[ \t]*(?=[\[{])")
+_END_TAG = re.compile(r"<(?:/\|?|\|/?)[\w:.-]{1,60}\|?>")  # small models do not always close what they opened
+_PRINT = re.compile(r"print\(\s*")
 _MAX_FAILURES = 50  # places that look like a call and are not; each may cost a look at the rest of the text
 
 
 class _Candidate(NamedTuple):
-    """A place where JSON begins; `closer` is what should stand behind it."""
+    """A place where a call may begin; `opener` is the fence or tag before it, "" for none."""
 
     start: int
     payload: int
-    closer: str
+    opener: str
 
 
 def find(source: Source, start: int) -> list[Block]:
     """Return the blocks from `start` on."""
+    text = source.text
     blocks: list[Block] = []
     failures = 0
-    candidate = _at(source.text, start) or _next(source.text, start)
+    candidate: _Candidate | None = _here(text, start)
     while candidate and failures < _MAX_FAILURES:
-        calls = read_calls(source, candidate.payload, Keys(), closer=candidate.closer or None)
+        calls = _read(source, candidate)
         if calls and _is_call(calls):
-            blocks.append(_block(source.text, candidate, calls))
-            candidate = _at(source.text, blocks[-1].end) or _next(source.text, blocks[-1].end)
+            blocks.append(_block(text, candidate, calls))
+            candidate = _next(text, blocks[-1].end, beside=True)
             continue
         failures += calls is not None and calls.error is not None
-        whole = calls is not None and calls.error is None
-        candidate = _next(source.text, calls.end if calls and whole else candidate.payload)
+        candidate = _next(text, calls.end if calls and calls.error is None else candidate.payload)
     return blocks
 
 
-def _at(text: str, position: int) -> _Candidate | None:
+def _here(text: str, position: int) -> _Candidate:
     begin = skip_space(text, position)
-    return _Candidate(begin, begin, "") if text.startswith(("{", "["), begin) else None
+    return _Candidate(begin, begin, "")
 
 
-def _next(text: str, position: int) -> _Candidate | None:
+def _next(text: str, position: int, *, beside: bool = False) -> _Candidate | None:
+    """Return the next place from `position` on; with `beside` also JSON that follows at once."""
+    here = _here(text, position)
+    if beside and text.startswith(("{", "["), here.payload):
+        return here
     match = _CANDIDATE.search(text, position)
-    if match is None:
-        return None
-    tag = match.group("tag")
-    closer = match.group("fence") or (f"</{tag}>" if tag else "")
-    return _Candidate(match.start(), match.end(), closer)
+    return _Candidate(match.start(), match.end(), match.group().strip()) if match else None
 
 
-def _is_call(calls: JsonCalls) -> bool:
-    if not calls.stated or not calls.attempts or not all(attempt.declared for attempt in calls.attempts):
+def _read(source: Source, candidate: _Candidate) -> JsonCalls | PythonCalls | None:
+    text, position = source.text, candidate.payload
+    if text.startswith(("{", "["), position):
+        closer = None if not candidate.opener else "```" if candidate.opener.startswith("`") else "</"
+        calls = read_calls(source, position, Keys(), closer=closer)
+        return calls or read_list(source, position)
+    if printed := _PRINT.match(text, position):
+        return _printed(source, printed)
+    call = read_call(source, position)
+    whole = call is not None and skip_space(text, call.end) == len(text)
+    return call if candidate.opener or whole else None
+
+
+def _printed(source: Source, printed: re.Match[str]) -> PythonCalls | None:
+    call = read_call(source, printed.end())
+    if call and call.error is None and source.text.startswith(")", skip_space(source.text, call.end)):
+        call.end = skip_space(source.text, call.end) + 1
+    return call
+
+
+def _is_call(calls: JsonCalls | PythonCalls) -> bool:
+    if not calls.attempts or not all(attempt.declared for attempt in calls.attempts):
         return False
-    return calls.error in (None, "truncated", "invalid-json")
+    return not isinstance(calls, JsonCalls) or (calls.stated and calls.error != "invalid-call")
 
 
-def _block(text: str, candidate: _Candidate, calls: JsonCalls) -> Block:
+def _block(text: str, candidate: _Candidate, calls: JsonCalls | PythonCalls) -> Block:
     end = skip_space(text, calls.end)
-    if candidate.closer and text.startswith(candidate.closer, end):
-        end += len(candidate.closer)
-    return Block(
-        start=candidate.start, end=end, attempts=tuple(calls.attempts), native=False, error=calls.error
-    )
+    if candidate.opener.startswith("`"):
+        end += 3 if text.startswith("```", end) else 0
+    elif candidate.opener and (tag := _END_TAG.match(text, end)):
+        end = tag.end()
+    attempts = tuple(calls.attempts)
+    return Block(start=candidate.start, end=end, attempts=attempts, native=False, error=calls.error)

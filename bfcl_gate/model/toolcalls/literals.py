@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from bfcl_gate.model.toolcalls.scan import MAX_DEPTH, Unreadable, members, next_item, skip_space
+from bfcl_gate.model.toolcalls.scan import MAX_DEPTH, CutOff, Unreadable, members, next_item, skip_space
 
 _MAX_DIGITS = 4300
 _WORDS: Mapping[str, Any] = {
@@ -51,6 +51,8 @@ def literal(text: str, position: int, depth: int = 0) -> tuple[Any, int]:
     if depth > MAX_DEPTH:
         raise Unreadable
     first = text[position : position + 1]
+    if not first:
+        raise CutOff
     if first == "{":
         return _mapping(text, position, depth)
     if first in ("[", "("):
@@ -100,13 +102,13 @@ def _string(text: str, position: int) -> tuple[str, int] | None:
     if triple := _TRIPLE.match(text, position):
         close = _unescaped(text, triple.group(2), triple.end())
         if close is None:
-            raise Unreadable
+            raise CutOff
         body, end = text[triple.end() : close], close + 3
         return (body if triple.group(1) else unescape(body)), end
     match = _STRING.match(text, position)
     if match is None:
         if text[position : position + 1] in ('"', "'"):
-            raise Unreadable
+            raise CutOff
         return None
     body = match.group(2)[1:-1]
     return (body if match.group(1) else unescape(body)), match.end()

@@ -6,7 +6,26 @@ from dataclasses import dataclass
 
 from bfcl_gate.errors import InputError
 from bfcl_gate.model.chat import Tool
-from bfcl_gate.model.toolcalls import hermes, lenient, qwen_xml
+from bfcl_gate.model.toolcalls import (
+    cohere,
+    deepseek,
+    functionary,
+    gemma,
+    glm,
+    granite,
+    harmony,
+    hermes,
+    kimi,
+    lenient,
+    lfm2,
+    llama3_json,
+    minimax,
+    mistral,
+    nemotron,
+    phi4,
+    pythonic,
+    qwen_xml,
+)
 from bfcl_gate.model.toolcalls.endings import content_end
 from bfcl_gate.model.toolcalls.records import (
     Block,
@@ -24,8 +43,23 @@ Find = Callable[[Source, int], list[Block]]
 SYNTAXES: dict[str, Find] = {
     "hermes": hermes.find,
     "qwen-xml": qwen_xml.find,
+    "llama3-json": llama3_json.find,
+    "pythonic": pythonic.find,
+    "mistral": mistral.find,
+    "gemma": gemma.find,
+    "phi4": phi4.find,
+    "granite": granite.find,
+    "glm": glm.find,
+    "deepseek": deepseek.find,
+    "gpt-oss": harmony.find,
+    "nemotron": nemotron.find,
+    "lfm2": lfm2.find,
+    "minimax": minimax.find,
+    "kimi": kimi.find,
+    "cohere": cohere.find,
+    "functionary": functionary.find,
 }
-"""The syntaxes by family name; `auto` and `fenced-json` are names beside these."""
+"""The syntaxes by family name; `auto` and `fenced-json` (no native form) are names beside these."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +68,11 @@ class _Reading:
 
     blocks: list[Block]
     thoughts: list[Thought]
+
+    @property
+    def first(self) -> Block | None:
+        """The first block that is more than markup."""
+        return next((block for block in self.blocks if block.tries), None)
 
 
 def parse_tool_calls(
@@ -52,20 +91,25 @@ def parse_tool_calls(
     is the end of the generation prompt, `finish` "length" where the token limit ended the answer.
     Raises InputError for an unknown syntax or mode.
     """
-    source = Source(text=text[: content_end(text)], schemas=parameter_schemas(tools), cut=finish == "length")
+    source = Source(
+        text=text[: content_end(text)],
+        schemas=parameter_schemas(tools),
+        cut=finish == "length",
+        prefix=prefix,
+    )
     names = _families(syntax, mode)
-    reading = _best(source, prefix, names)
+    reading = _best(source, names)
     if mode == "native":
         reading = _Reading(blocks=[b for b in reading.blocks if b.native], thoughts=reading.thoughts)
     elif not reading.blocks:
-        return _answer(source, _any_form(source, prefix, names), own=False)
+        return _answer(source, _any_form(source, names), own=False)
     return _answer(source, reading, own=True)
 
 
-def _any_form(source: Source, prefix: str, tried: Sequence[str]) -> _Reading:
+def _any_form(source: Source, tried: Sequence[str]) -> _Reading:
     """Read an answer in any syntax but those tried, then in no syntax at all."""
-    reading = _best(source, prefix, [name for name in SYNTAXES if name not in tried])
-    return reading if reading.blocks else _read(source, prefix, lenient.find)
+    reading = _best(source, [name for name in SYNTAXES if name not in tried])
+    return reading if reading.blocks else _read(source, lenient.find)
 
 
 def _families(syntax: str, mode: str) -> list[str]:
@@ -81,20 +125,20 @@ def _families(syntax: str, mode: str) -> list[str]:
     return [syntax]
 
 
-def _best(source: Source, prefix: str, names: Sequence[str]) -> _Reading:
+def _best(source: Source, names: Sequence[str]) -> _Reading:
     """Return the best reading among some syntaxes: the one whose first block begins earliest.
 
     What begins inside another syntax's block is that block's business. At the same place a readable call
     in exact form comes before a readable one, and that before an attempt that failed.
     """
-    readings = [_read(source, prefix, SYNTAXES[name]) for name in names]
-    return min(readings, key=_rank) if readings else _read(source, prefix, _nothing)
+    readings = [_read(source, SYNTAXES[name]) for name in names]
+    return min(readings, key=_rank) if readings else _read(source, _nothing)
 
 
 def _rank(reading: _Reading) -> tuple[float, int]:
-    if not reading.blocks:
-        return float("inf"), 0
-    first = reading.blocks[0]
+    first = reading.first
+    if first is None:
+        return float("inf"), 0 if reading.blocks else 1
     return first.start, 2 if first.error else 0 if first.native else 1
 
 
@@ -102,9 +146,9 @@ def _nothing(source: Source, start: int) -> list[Block]:
     return []
 
 
-def _read(source: Source, prefix: str, find: Find) -> _Reading:
+def _read(source: Source, find: Find) -> _Reading:
     found = find(source, 0)
-    spans = thoughts(source.text, prefix, found)
+    spans = harmony.thoughts(source, found) if find is harmony.find else thoughts(source, found)
     if spans and spans[0].start == 0:
         found = find(source, spans[0].end)
     starts = [span.start for span in spans]

@@ -62,12 +62,13 @@ class ParsedAnswer:
 class Source:
     """The text being read: its end-of-generation markers are off, `schemas` maps tool to parameter schemas.
 
-    `cut` tells that generation stopped at the token limit.
+    `prefix` is the end of the generation prompt; `cut` tells that generation stopped at the token limit.
     """
 
     text: str
     schemas: Mapping[str, Mapping[str, Any]]
     cut: bool
+    prefix: str = ""
 
     def read(self, name: str, arguments: dict[str, Any], offset: int, raw: str | None = None) -> Attempt:
         """Return a call; `raw` is the model's JSON text where it wrote the arguments as strict JSON."""
@@ -97,13 +98,21 @@ class Source:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
-    """A stretch of the answer that is, or tries to be, one or more calls; it is no content."""
+    """A stretch of the answer that is, or tries to be, one or more calls; it is no content.
+
+    Without attempts and error it is mere markup of the syntax.
+    """
 
     start: int
     end: int
     attempts: tuple[Attempt, ...]
     native: bool
     error: Problem | None = None
+
+    @property
+    def tries(self) -> bool:
+        """Whether it is more than markup."""
+        return bool(self.attempts) or self.error is not None
 
 
 def parameter_schemas(tools: Sequence[Tool]) -> dict[str, Mapping[str, Any]]:

@@ -23,6 +23,10 @@ class Unreadable(Exception):  # noqa: N818 - control flow between the readers, n
     """No value of the wanted kind stands here."""
 
 
+class CutOff(Unreadable):
+    """The text ends inside the value."""
+
+
 Reader = Callable[[str, int], tuple[Any, int]]
 """Reads the value that begins exactly at a position; returns it and its end, or raises Unreadable."""
 
@@ -45,7 +49,7 @@ def skip_space(text: str, position: int) -> int:
 def expect(text: str, position: int, literal: str) -> int:
     """Return the position after `literal`; raises Unreadable where it does not stand."""
     if not text.startswith(literal, position):
-        raise Unreadable
+        raise CutOff if position >= len(text) else Unreadable
     return position + len(literal)
 
 
@@ -60,15 +64,23 @@ def json_value(text: str, position: int) -> tuple[Any, int]:
     return value, end
 
 
-def members(text: str, position: int, read: Reader, found: dict[str, Member], *, loose: bool = False) -> int:
+def members(
+    text: str,
+    position: int,
+    read: Reader,
+    found: dict[str, Member],
+    *,
+    read_key: Reader | None = None,
+    loose: bool = False,
+) -> int:
     """Read the object at `position` into `found` and return its end.
 
     When it raises Unreadable, `found` holds what was read, the offending member with `end` None.
-    `loose` allows a comma after the last member.
+    Keys are read as values are, or by `read_key`. `loose` allows a comma after the last member.
     """
     position = skip_space(text, expect(text, position, "{"))
     while not text.startswith("}", position):
-        key, position = read(text, position)
+        key, position = (read_key or read)(text, position)
         if not isinstance(key, str):
             raise Unreadable
         position = skip_space(text, expect(text, skip_space(text, position), ":"))

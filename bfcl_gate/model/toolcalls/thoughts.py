@@ -5,7 +5,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bfcl_gate.model.toolcalls.records import Block
+from bfcl_gate.model.toolcalls.records import Block, Source
 from bfcl_gate.model.toolcalls.scan import skip_space
 
 _CLOSERS = {
@@ -28,14 +28,15 @@ class Thought:
     closed: bool = True
 
 
-def thoughts(text: str, prefix: str, blocks: Sequence[Block]) -> list[Thought]:
+def thoughts(source: Source, blocks: Sequence[Block]) -> list[Thought]:
     """Return the thoughts of an answer in order; `blocks` are the calls found when tags are ignored.
 
-    A thought is open from the start where the generation prompt (`prefix`) ends by opening one. The first
+    A thought is open from the start where the generation prompt ends by opening one. The first
     closing tag that is not inside a readable call ends it; without one the first call does. Further on
     only a thought that is closed counts.
     """
-    first = _leading(text, prefix, blocks)
+    text = source.text
+    first = _leading(text, source.prefix.rstrip(), blocks)
     found = [first] if first else []
     position = first.end if first else 0
     while opener := _OPENER.search(text, position):
@@ -54,7 +55,7 @@ def _leading(text: str, prefix: str, blocks: Sequence[Block]) -> Thought | None:
     for opener, closer in _CLOSERS.items():
         if text.startswith(opener, begin):
             return _from_start(text, begin + len(opener), closer, blocks)
-        if prefix.rstrip().endswith(opener):
+        if prefix.endswith(opener):
             return _from_start(text, 0, closer, blocks)
     return _unopened(text, blocks)
 
@@ -88,4 +89,4 @@ def _covering(blocks: Sequence[Block], place: int) -> Block | None:
     """Return the readable call around a place of the text."""
     before = bisect_right(blocks, place, key=lambda block: block.start)
     block = blocks[before - 1] if before else None
-    return block if block and place < block.end and block.error is None else None
+    return block if block and place < block.end and block.attempts and block.error is None else None

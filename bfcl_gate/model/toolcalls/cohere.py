@@ -1,0 +1,15 @@
+"""Command-R7B: `<|START_ACTION|>` around one JSON array; Command-R and R+: `Action:` and a fenced array."""
+
+import re
+
+from bfcl_gate.model.toolcalls.json_calls import Frame, Keys, earliest, framed_calls
+from bfcl_gate.model.toolcalls.records import Block, Source
+
+_KEYS = Keys(name="tool_name", arguments="parameters")
+_ACTION = Frame(opener=re.compile(r"<\|START_ACTION\|>"), closer="<|END_ACTION|>", shape="array", keys=_KEYS)
+_FENCED = Frame(opener=re.compile(r"\bAction:\s*`{3}(?:json)?"), closer="```", shape="array", keys=_KEYS)
+
+
+def find(source: Source, start: int) -> list[Block]:
+    """Return the call blocks from `start` on."""
+    return earliest(framed_calls(_ACTION, source, start), framed_calls(_FENCED, source, start))

@@ -1,0 +1,15 @@
+"""Granite 3: `<|tool_call|>` or `<tool_call>` before one JSON array."""
+
+import re
+
+from bfcl_gate.model.toolcalls.json_calls import Frame, framed_calls
+from bfcl_gate.model.toolcalls.records import Block, Source
+
+_FRAME = Frame(
+    opener=re.compile(r"<\|tool_call\|>|<tool_call>(?=\s*\[)"), closer="</tool_call>", shape="array"
+)
+
+
+def find(source: Source, start: int) -> list[Block]:
+    """Return the call blocks from `start` on."""
+    return framed_calls(_FRAME, source, start)

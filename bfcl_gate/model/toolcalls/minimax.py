@@ -1,0 +1,32 @@
+"""MiniMax: M1 writes JSON objects, M2 `<invoke>` elements, M3 elements named after their parameters."""
+
+import re
+
+from bfcl_gate.model.toolcalls.json_calls import Frame, earliest, framed_calls
+from bfcl_gate.model.toolcalls.markup import Markup, marked_calls
+from bfcl_gate.model.toolcalls.records import Block, Source
+
+_M1 = Frame(opener=re.compile("<tool_calls>"), closer="</tool_calls>", shape="objects")
+_M2 = Markup(
+    block="<minimax:tool_call>",
+    block_end="</minimax:tool_call>",
+    call=re.compile(r'<invoke name="(?P<name>[^"\n]*)">'),
+    call_end="</invoke>",
+    argument=re.compile(r'<parameter name="(?P<name>[^"\n]*)">'),
+    argument_end=lambda name: "</parameter>",
+)
+_MARK = "]<]minimax[>["
+_M3 = Markup(
+    block=f"{_MARK}<tool_call>",
+    block_end=f"{_MARK}</tool_call>",
+    call=re.compile(re.escape(_MARK) + r'<invoke name="(?P<name>[^"\n]*)">'),
+    call_end=f"{_MARK}</invoke>",
+    argument=re.compile(re.escape(_MARK) + r"<(?P<name>[^</>\n]+)>"),
+    argument_end=lambda name: f"{_MARK}</{name}>",
+)
+
+
+def find(source: Source, start: int) -> list[Block]:
+    """Return the call blocks from `start` on."""
+    marked = [marked_calls(markup, source, start) for markup in (_M3, _M2)]
+    return earliest(*marked, framed_calls(_M1, source, start))
