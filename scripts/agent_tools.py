@@ -55,8 +55,11 @@ class Workspace:
             raise ToolError(f"{name} is outside of {WORKSPACE}")
         return path
 
-    def run(self, command: str) -> tuple[str, int]:
-        """Run a bash command in the copy and return its output (both streams, in order) and exit code."""
+    def run(self, command: str, timeout_s: float = TIMEOUT_S) -> tuple[str, int]:
+        """Run a bash command in the copy and return its output (both streams, in order) and exit code.
+
+        A command that takes longer is killed with everything it started; its exit code is then -9.
+        """
         process = subprocess.Popen(
             ["bash", "-c", self.inward(command)],
             cwd=self.root,
@@ -67,7 +70,7 @@ class Workspace:
             start_new_session=True,
         )
         try:
-            output, _ = process.communicate(timeout=TIMEOUT_S)
+            output, _ = process.communicate(timeout=timeout_s)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             output, _ = process.communicate()

@@ -58,7 +58,7 @@ def validate(paths: PathsArgument, strict: StrictOption = False) -> None:
         problems = trace.problems if strict else trace.errors
         if problems:
             refused.append(describe_all("", trace.path, problems))
-        verdict = f"{len(problems)} errors" if problems else f"valid, {_content(trace)}"
+        verdict = _count(len(problems), "error") if problems else f"valid, {_content(trace)}"
         print(safe_text(f"{trace.path}: {verdict}"))
     if refused:
         raise InputError("\n".join(refused))
@@ -94,7 +94,12 @@ def stats(
 
 def _content(trace: "Trace") -> str:
     turns = sum(len(trajectory.turns) for trajectory in trace.trajectories)
-    return f"{len(trace.trajectories)} trajectories, {turns:,} turns"
+    return f"{_count(len(trace.trajectories), 'trajectory')}, {_count(turns, 'turn')}"
+
+
+def _count(number: int, word: str) -> str:
+    plural = "trajectories" if word == "trajectory" else f"{word}s"
+    return f"{number:,} {word if number == 1 else plural}"
 
 
 def _default_if_here() -> str | None:
@@ -157,7 +162,7 @@ def _block(title: str, numbers: dict[str, Any]) -> str:
     unit = "characters" if numbers["total_prompt_tokens"] is None else "tokens"
     lines = [
         title,
-        f"  {numbers['trajectories']:,} trajectories, {numbers['turns']:,} turns, "
+        f"  {_count(numbers['trajectories'], 'trajectory')}, {_count(numbers['turns'], 'turn')}, "
         f"{numbers['answered_turns']:,} with a recorded answer; waits {numbers['delay_s']:,.3f} s",
         f"  largest prompt {numbers[f'largest_prompt_{unit}']:,} {unit}; all prompts "
         f"{numbers[f'total_prompt_{unit}']:,}; answers {numbers[f'answer_{unit}']:,}",

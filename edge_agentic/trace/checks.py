@@ -20,6 +20,7 @@ def check_further(rows: Sequence[Row]) -> Iterator[Problem]:
             yield from _check_call_ids(row)
             yield from _check_arguments(row)
             yield from _check_results(previous, row)
+            yield from _check_misplaced(row)
             yield from _check_unused(row)
         yield from _check_reused_ids(members)
         yield from _check_unanswered(members)
@@ -89,12 +90,7 @@ def _is_object(text: str) -> bool:
 
 
 def _check_results(previous: Row | None, row: Row) -> Iterator[Problem]:
-    results = row.value.get("tool_results")
     if row.value["role"] != "tool":
-        if results:
-            yield _warning(
-                row, "tool_results", "stands in a row that is no tool row; it is put to the model instead."
-            )
         return
     called = [call["id"] for call in _calls(previous)]
     answered = [result["tool_call_id"] for result in row.value["tool_results"]]
@@ -104,6 +100,18 @@ def _check_results(previous: Row | None, row: Row) -> Iterator[Problem]:
         yield _warning(row, "tool_results", f"has no result for the call {name!r} of the row before.")
     if len(set(answered)) < len(answered):
         yield _warning(row, "tool_results", "answers one call twice.")
+
+
+def _check_misplaced(row: Row) -> Iterator[Problem]:
+    role = row.value["role"]
+    if role != "assistant" and row.value.get("tool_calls"):
+        yield _warning(row, "tool_calls", f"stands in a {role} row; only the assistant calls tools.")
+    if role != "tool" and row.value.get("tool_results"):
+        yield _warning(
+            row,
+            "tool_results",
+            f"stands in a row of role {role} and is put to the model instead of the content.",
+        )
 
 
 def _check_unused(row: Row) -> Iterator[Problem]:

@@ -6,6 +6,7 @@ A trace file is untrusted: it may be huge, binary, cut off or made to exhaust a 
 import hashlib
 import json
 import math
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -147,8 +148,7 @@ def _json(text: str) -> Any:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) != len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
+        twice = next(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
         raise _NotARowError(f"the key {twice[:80]!r} stands twice in one object; keep the one that is meant.")
     return value
 

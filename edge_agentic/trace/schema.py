@@ -27,24 +27,24 @@ def _validator() -> "Draft202012Validator":
 
 def check_row(row: Row) -> Iterator[Problem]:
     """Yield what the schema refuses in one row, with the field and what was expected there."""
-    for error in _validator().iter_errors(row.value):
-        yield from _problems(row.line, error)
+    found = [_problem(row.line, error) for error in _validator().iter_errors(row.value)]
+    # Where the rules for all rows and those for a role refuse one field, the role's say more: they come last.
+    yield from {problem.field: problem for problem in found}.values()
 
 
-def _problems(line: int, error: "ValidationError") -> Iterator[Problem]:
+def _problem(line: int, error: "ValidationError") -> Problem:
     """Turn a schema error into a finding. The schema's descriptions say what is expected."""
     field = _field(error.absolute_path)
     schema: Any = error.schema
-    if error.validator == "required":
-        # One error per missing name; the name itself is only in the error's prose.
-        names: Any = error.validator_value
-        missing = next(name for name in names if error.message.startswith(repr(name)))
-        expected = schema.get("properties", {}).get(missing, {}).get("description", "a value")
-        whole = f"{field}.{missing}" if field else missing
-        yield Problem(line=line, field=whole, text=f"is missing; expected {expected}.")
-    else:
+    if error.validator != "required":
         expected = schema.get("description", "another value")
-        yield Problem(line=line, field=field, text=f"is {_shown(error.instance)}; expected {expected}.")
+        return Problem(line=line, field=field, text=f"is {_shown(error.instance)}; expected {expected}.")
+    # One error per missing name; the name itself is only in the error's prose.
+    names: Any = error.validator_value
+    missing = next(name for name in names if error.message.startswith(repr(name)))
+    expected = schema.get("properties", {}).get(missing, {}).get("description", "a value")
+    whole = f"{field}.{missing}" if field else missing
+    return Problem(line=line, field=whole, text=f"is missing; expected {expected}.")
 
 
 def _field(path: Iterable[str | int]) -> str:
