@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from math import floor, log10
 from typing import Any
 
 UNGATED = "UNGATED"
@@ -45,17 +46,22 @@ def rate(value: float | None, unit: str = "tokens/s") -> str:
     return "" if value is None else f"{number(value)} {unit}"
 
 
-def number(value: float) -> str:
-    """Return a number with three significant digits and no exponent."""
-    decimals = 0 if abs(value) >= 100 else 1 if abs(value) >= 10 else 2
+def number(value: float, like: float | None = None) -> str:
+    """Return a number with three significant digits and no exponent, with no more decimals than `like` has."""
+    decimals = min(_decimals(value), _decimals(value if like is None else like))
     return f"{value:,.{decimals}f}"
+
+
+def _decimals(value: float) -> int:
+    return max(0, 2 - floor(log10(abs(value)))) if value else 0
 
 
 def seconds(value: float | None, like: float | None = None) -> str:
     """Return a time in ms below one second, else in s; `like` is the time whose unit a row shares."""
     if value is None:
         return ""
-    return f"{number(value * 1e3)} ms" if abs(value if like is None else like) < 1 else f"{number(value)} s"
+    like = value if like is None else like
+    return f"{number(value * 1e3, like * 1e3)} ms" if abs(like) < 1 else f"{number(value, like)} s"
 
 
 def count(quantity: int, noun: str) -> str:

@@ -225,15 +225,10 @@ def test_certified_percentiles_appear_when_there_are_enough_turns() -> None:
 
 
 def test_numbers_are_written_with_three_digits_and_their_unit() -> None:
-    assert [number(x) for x in (0.123, 1.234, 12.34, 123.4, 12345.0)] == [
-        "0.12",
-        "1.23",
-        "12.3",
-        "123",
-        "12,345",
-    ]
+    values = (0.0, 0.00123, 0.123, 1.234, 12.34, 123.4, 12345.0)
+    assert [number(x) for x in values] == ["0", "0.00123", "0.123", "1.23", "12.3", "123", "12,345"]
     assert [seconds(x) for x in (0.0123, 1.5, None)] == ["12.3 ms", "1.50 s", ""]
-    assert seconds(0.5, like=2.0) == "0.50 s"
+    assert [seconds(x, like=2.0) for x in (0.5, 1234.5)] == ["0.50 s", "1,234 s"]
     assert (percent(0.8623), percent(None)) == ("86.23 %", "")
     assert [count(n, "trajectory") for n in (1, 2)] == ["1 trajectory", "2 trajectories"]
 
