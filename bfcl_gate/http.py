@@ -18,7 +18,6 @@ Report = Callable[[int, int | None], None]
 _CONNECT_S = 4.0  # for each address of a host: out of reach has to show before it looks like a hang
 _READ_S = 15.0
 _CONNECTIONS = 5
-_CHUNK_BYTES = 1 << 18
 
 
 def download(url: str, part: Path, *, size_bytes: int | None, report: Report | None = None) -> None:
@@ -122,10 +121,8 @@ def _append(response: "httpx2.Response", part: Path, start: int, total: int, rep
 
     require_space(part.parent, total - start)
     done = start
-    with part.open("r+b" if start else "wb") as file:
-        file.seek(start)
-        file.truncate()
-        for chunk in response.iter_raw(_CHUNK_BYTES):
+    with part.open("ab" if start else "wb") as file:
+        for chunk in response.iter_raw():  # as received: a chunk size would hold back what a break then loses
             done += len(chunk)
             if done > total:
                 raise SourceError(
@@ -156,6 +153,9 @@ def _is_loopback(host: str) -> bool:
 def _network_problem(url: str, error: Exception) -> str:
     from urllib.request import getproxies
 
-    detail = str(error) or type(error).__name__
+    import httpx2
+
+    unreached = isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.ProxyError)
+    what = "cannot be reached" if unreached else "did not deliver the file"
     proxy = " through the proxy this environment names" if getproxies() else ""
-    return f"{_host(url)} cannot be reached{proxy} ({detail})."
+    return f"{_host(url)} {what}{proxy} ({str(error) or type(error).__name__})."

