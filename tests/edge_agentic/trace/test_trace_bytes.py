@@ -143,7 +143,7 @@ any_rows = st.lists(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(any_rows)
 def test_any_json_objects_load_or_are_refused(tmp_path_factory: pytest.TempPathFactory, rows: Any) -> None:
     path = tmp_path_factory.mktemp("any") / "t.jsonl"
