@@ -99,6 +99,9 @@ def _results(
 
 
 def _metadata() -> dict[str, Any]:
+    # A bare time would become a date column in the MLPerf loader's data frame, with a not-a-time in every
+    # other row that its client cannot encode; so the version stands beside it.
+    recorded = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
     return {
         "_type": "dataset_metadata",
         "name": "smoke",
@@ -106,7 +109,7 @@ def _metadata() -> dict[str, Any]:
         "licence": "Apache-2.0",
         "recorder": "scripts/record_traces.py",
         "agent": "assistant turns written by hand, tool calls executed for real",
-        "recorded_at": datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "recorded_at": f"{recorded} with Python {sys.version_info.major}.{sys.version_info.minor}",
         "source": "scripts/sessions",
         "schema_version": 1,
     }

@@ -140,7 +140,7 @@ def test_the_bundled_trace_says_where_it_is_from() -> None:
     metadata = bundled()[0]
     assert (metadata["_type"], metadata["licence"]) == ("dataset_metadata", "Apache-2.0")
     assert metadata["recorder"] == "scripts/record_traces.py"
-    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", metadata["recorded_at"])
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ with Python 3\.\d+", metadata["recorded_at"])
 
 
 def test_the_bundled_trace_has_three_sessions_of_six_to_ten_turns_without_a_warning() -> None:
