@@ -16,14 +16,14 @@ from bfcl_gate.answers import Answer
 from bfcl_gate.gate import ask_and_keep
 from bfcl_gate.identity import digest, engine_id
 from bfcl_gate.journal import Journal, read_journal
-from bfcl_gate.lines import LineOptions
+from bfcl_gate.lines import Line
 from bfcl_gate.model.chat import ChatRequest
 from bfcl_gate.model.engine import Engine, EngineInfo
 from bfcl_gate.preflight import preflight
 from bfcl_gate.ruleset import GatePolicy, Ruleset
 from bfcl_gate.run_folder import JOURNAL, MANIFEST, RESULT, read_json, write_json
 from bfcl_gate.samples import Sample
-from bfcl_gate.verdict import judge_answers, judge_preflight
+from bfcl_gate.verdict import gate_object, judge_preflight
 from edge_agentic.environment import describe, snapshot
 from edge_agentic.journal import TurnJournal
 from edge_agentic.replay import Event, ReplayOptions, TurnPlan, plan_replay, replay
@@ -47,7 +47,7 @@ class Job:
     ruleset: Ruleset
     replay: ReplayOptions
     policy: GatePolicy
-    lines: LineOptions
+    line: Line
     selected: tuple[tuple[Turn, ...], ...]
     samples: tuple[Sample, ...]
     model: Mapping[str, Any]
@@ -76,8 +76,10 @@ def run_benchmark(job: Job, engine: Engine, folder: Path, watch: Watch) -> dict[
     planned = plan_replay(engine, job.selected, job.replay)
     manifest = _keep_manifest(folder, job, engine.info(), planned)
     identity = {"config_id": manifest["config_id"], **manifest["identity"]}
+    if job.prior_gate is not None and not job.prior_gate["passed"]:
+        return _finish(folder, manifest, job, job.prior_gate)
     with TurnJournal(folder / TURNS, identity) as journal:
-        if not journal.done:
+        if job.prior_gate is None and not journal.done:
             watch.say("preflight: five questions")
             report = preflight(engine, job.policy)
             if not report.passed:
@@ -87,7 +89,7 @@ def run_benchmark(job: Job, engine: Engine, folder: Path, watch: Watch) -> dict[
         return _finish(folder, manifest, job, job.prior_gate)
     asked = ask_and_keep(engine, job.samples, job.policy, folder / JOURNAL)
     answers = tuple(watch.answers(asked, len(job.samples)))
-    gate = judge_answers(answers, job.policy, job.lines, job.model.get("sha256"))
+    gate = gate_object(answers, [sample.id for sample in job.samples], job.policy, job.line)
     return _finish(folder, manifest, job, gate)
 
 

@@ -11,14 +11,15 @@ from bfcl_gate.cli.engine import EngineOptions
 from bfcl_gate.errors import InputError
 from bfcl_gate.gate import gate_request
 from bfcl_gate.identity import digest
-from bfcl_gate.lines import LineOptions
+from bfcl_gate.lines import LineOptions, resolve_line
 from bfcl_gate.model.chat import ChatRequest
-from bfcl_gate.model.engine import EngineSettings
+from bfcl_gate.model.engine import EngineInfo, EngineSettings
 from bfcl_gate.ruleset import Ruleset
 from bfcl_gate.run_folder import open_folder
 from bfcl_gate.samples import gate_samples
 from edge_agentic.benchmark import Job
 from edge_agentic.cli.profile import RunOptions, require_workload
+from edge_agentic.prior_gate import accept_gate
 from edge_agentic.replay import ReplayOptions, requests_of, select_turns, widest_turns
 from edge_agentic.trace import Trace, Trajectory, bundled_traces, describe_all, find_trace, read_trace
 
@@ -71,24 +72,40 @@ def build_job(
             f"{', '.join(t.path.name for t in traces)}: no turn has a recorded answer, so there is nothing to decode "
             "in forced mode. Use --decode natural."
         )
+    samples = gate_samples(policy.sample, tools=policy.tool_schemas)
     return Job(
         ruleset=ruleset,
         replay=replay,
         policy=policy,
-        lines=LineOptions(
-            baseline=options.baseline,
-            reference=options.reference,
-            min_overall=options.min_overall,
-            min_normalized=options.min_normalized,
-        ),
+        line=resolve_line(line_options(options), [s.id for s in samples], policy, settings.model_sha256),
         selected=selected,
-        samples=gate_samples(policy.sample, tools=policy.tool_schemas),
+        samples=samples,
         model=_describe_model(engine, settings),
         model_path=settings.model_path,
         trace=trace,
         options=_as_given(options, engine),
         reduced=options.limit is not None or policy.sample != "mlperf",
     )
+
+
+def line_options(options: RunOptions) -> LineOptions:
+    """Return the options that say which line the gate must reach."""
+    return LineOptions(
+        baseline=options.baseline,
+        reference=options.reference,
+        min_overall=options.min_overall,
+        min_normalized=options.min_normalized,
+    )
+
+
+def with_gate_result(job: Job, options: RunOptions, info: EngineInfo) -> Job:
+    """Return the job with the gate of --gate-result in place of asking again. Raises InputError if it does not fit."""
+    if options.gate_result is None:
+        return job
+    ids = [sample.id for sample in job.samples]
+    sha256 = job.model.get("sha256")
+    gate = accept_gate(options.gate_result, info, job.policy, ids, line_options(options), sha256)
+    return replace(job, prior_gate=gate)
 
 
 def _trajectories(traces: Sequence[Trace]) -> tuple[Trajectory, ...]:

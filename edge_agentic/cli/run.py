@@ -103,7 +103,13 @@ def _run(options: RunOptions, engine_options: EngineOptions) -> NoReturn:
     from bfcl_gate.cli.engine import engine_settings, open_engine
     from bfcl_gate.cli.progress import transfer
     from edge_agentic.benchmark import run_benchmark
-    from edge_agentic.cli.job import build_job, open_run_folder, read_traces, widest_requests
+    from edge_agentic.cli.job import (
+        build_job,
+        open_run_folder,
+        read_traces,
+        widest_requests,
+        with_gate_result,
+    )
     from edge_agentic.cli.progress import watch
 
     ruleset, engine_options = apply_profile(options, engine_options)
@@ -113,6 +119,7 @@ def _run(options: RunOptions, engine_options: EngineOptions) -> NoReturn:
     folder = open_run_folder(options, job)
     engine = open_engine(settings, widest_requests(traces, job))
     try:
+        job = with_gate_result(job, options, engine.info())
         result = run_benchmark(job, engine, folder, watch(options.show_ungated))
     finally:
         engine.close()

@@ -12,7 +12,7 @@ from bfcl_gate.answers import Answer
 from bfcl_gate.dataset import entry
 from bfcl_gate.errors import EngineError, InputError
 from bfcl_gate.journal import read_journal
-from bfcl_gate.lines import LineOptions
+from bfcl_gate.lines import Line
 from bfcl_gate.model.chat import ChatRequest
 from bfcl_gate.model.scripted_engine import ScriptedEngine
 from bfcl_gate.ruleset import QUICK, GatePolicy
@@ -74,7 +74,7 @@ def job(*, decode: str = "natural", limit: int | None = 4, **changes: Any) -> Jo
         ruleset=QUICK,
         replay=options,
         policy=GatePolicy(sample="quick"),
-        lines=LineOptions(min_overall=0.9, min_normalized=0.9),
+        line=Line(source="minima", reference="explicit minima", overall=0.9, normalized=0.9),
         selected=select_turns(load_trajectories(path), options, limit),
         samples=tuple(by_id[name] for name in IDS),
         model={"name": "scripted", "sha256": "0" * 64, "bytes": 1},
@@ -176,4 +176,12 @@ def test_an_earlier_gate_stands_in_for_asking_again(tmp_path: Path) -> None:
     result = run_benchmark(job(prior_gate=earlier), scripted, tmp_path / "run", quiet())
     assert result["gate"] == earlier
     assert result["performance"]["turns"]["completed"] == 4
-    assert len(scripted.calls) == 5 + 1 + 4
+    assert len(scripted.calls) == 1 + 4
+
+
+def test_an_earlier_gate_that_failed_ends_the_run_before_the_replay(tmp_path: Path) -> None:
+    earlier = go(tmp_path / "gate", Model(wrong=IDS[3:]))["gate"]
+    scripted = engine(Model())
+    (tmp_path / "run").mkdir()
+    result = run_benchmark(job(prior_gate=earlier), scripted, tmp_path / "run", quiet())
+    assert (result["gate"]["passed"], result["performance"], scripted.calls) == (False, None, [])
