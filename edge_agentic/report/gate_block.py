@@ -1,79 +1,81 @@
-"""What is said about the gate: verdict, accuracies, the line that was applied, where samples were lost."""
+"""What is said about the gate: verdict, accuracies natively and leniently, the line, where samples were lost."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from bfcl_gate.scoring import wilson_interval
-from edge_agentic.report.words import Section, clean, count, interval, listing, percent
+from edge_agentic.report.words import Section, clean, count, interval, percent
 
 Gate = Mapping[str, Any]
 
+MODES = ("native", "lenient")
+LONGEST_NOTE = 600
+
 
 def gate_sections(gate: Gate) -> tuple[Section, ...]:
-    """Return the sections on the verdict and its checks, the categories and the subsets."""
-    found = (
-        _accuracies(gate),
-        _checks(gate),
-        _table("Categories", gate["categories"]),
-        _table("Subsets", {name: _with_interval(subset) for name, subset in gate["subsets"].items()}),
-    )
-    return tuple(section for section in found if section.rows or section.notes)
-
-
-def _accuracies(gate: Gate) -> Section:
-    rows = [
-        _accuracy_row(f"judged ({clean(gate['calls'])})", gate),
-        _accuracy_row("native calls", gate["native"]),
-        _accuracy_row("lenient calls", gate["lenient"]),
-    ]
-    kind = "screening gate" if gate["screening"] else "gate"
-    verdict = "passed" if gate["passed"] else "NOT passed"
-    asked = f"rules {clean(gate['rules'])}, tool schemas {clean(gate['tool_schemas'])}"
-    return Section(
-        title=f"Gate: {kind} {verdict} ({count(gate['samples'], 'sample')}, {asked})",
-        header=("", "overall", "95 % interval", "normalised", "95 % interval"),
-        rows=tuple(row for row in rows if row[1]),
-        notes=_line_notes(gate["reference"]),
-    )
-
-
-def _accuracy_row(name: str, accuracies: Mapping[str, Any]) -> tuple[str, ...]:
-    return (
-        name,
-        percent(accuracies["overall_accuracy"]),
-        interval(accuracies.get("overall_interval")),
-        percent(accuracies["normalized_accuracy"]),
-        interval(accuracies.get("normalized_interval")),
-    )
-
-
-def _line_notes(reference: object) -> tuple[str, ...]:
-    """Which line was applied and where it came from."""
-    if isinstance(reference, Mapping):
-        told = listing(reference, ("source", "name"))
-    else:
-        told = "" if reference is None else clean(reference)
-    return (f"Line: {told}",) if told else ()
+    """Return the sections on the checks, the accuracies, the categories and the subsets."""
+    found = (_checks(gate), _accuracies(gate), *(_groups(gate, kind) for kind in ("categories", "subsets")))
+    return tuple(section for section in found if section.rows)
 
 
 def _checks(gate: Gate) -> Section:
+    kind = "screening gate" if gate["screening"] else "gate"
+    verdict = "passed" if gate["passed"] else "NOT passed"
+    asked = f"{count(gate['samples'], 'sample')}, rules {gate['rules']}, tool schemas {gate['tool_schemas']}"
     rows = [("ok" if c["passed"] else "FAILED", clean(c["name"]), clean(c["detail"])) for c in gate["checks"]]
-    return Section(title="Gate checks", header=("", "check", "finding"), rows=tuple(rows))
+    notes = [clean(note) for note in gate.get("notes", ())]
+    shown = [note if len(note) <= LONGEST_NOTE else f"{note[:LONGEST_NOTE]}…" for note in notes]
+    return Section(
+        title=clean(f"Gate: {kind} {verdict} ({asked})"),
+        header=("", "check", "finding"),
+        rows=tuple(rows),
+        notes=(*_line(gate), *shown),
+    )
 
 
-def _table(title: str, groups: Mapping[str, Any]) -> Section:
-    """Accuracies by group; a group is {samples, correct, accuracy, interval} or a bare accuracy."""
+def _line(gate: Gate) -> tuple[str, ...]:
+    """Which line was applied and where it came from."""
+    if gate["reference"] is None:
+        return ()
+    line = gate.get("line") or {}
+    parts = [
+        f"{name} {percent(line[key])}"
+        for name, key in (("overall", "overall"), ("normalised", "normalized"))
+        if line.get(key) is not None
+    ]
+    return (f"Line from {clean(gate['reference'])}{': ' if parts else ''}{', '.join(parts)}",)
+
+
+def _header(gate: Gate) -> tuple[str, ...]:
+    native, lenient = (f"{mode} (judged)" if mode == gate["calls"] else mode for mode in MODES)
+    return ("", "samples", native, "95 % interval", lenient, "95 % interval")
+
+
+def _accuracies(gate: Gate) -> Section:
     rows = []
-    for name, group in groups.items():
-        facts = group if isinstance(group, Mapping) else {"accuracy": group}
-        counted = "samples" in facts and "correct" in facts
-        right = f"{facts['correct']} of {facts['samples']}" if counted else ""
-        rows.append((clean(name), percent(facts.get("accuracy")), interval(facts.get("interval")), right))
-    return Section(title=title, header=("", "accuracy", "95 % interval", "correct"), rows=tuple(rows))
+    for label, name in (("overall", "overall"), ("normalised", "normalized")):
+        cells = []
+        for mode in MODES:
+            told = {**gate, **gate[mode]} if mode == gate["calls"] else gate[mode]
+            cells += [percent(told[f"{name}_accuracy"]), interval(told.get(f"{name}_interval"))]
+        rows.append((label, f"{gate['samples']:,}", *cells))
+    return Section(title="Accuracy", header=_header(gate), rows=tuple(row for row in rows if any(row[2:])))
 
 
-def _with_interval(subset: Mapping[str, Any]) -> Mapping[str, Any]:
+def _groups(gate: Gate, kind: str) -> Section:
+    """Accuracies by category or subset; those of the mode that is not judged may be unknown."""
+    rows = []
+    for name, judged in gate[kind].items():
+        cells = []
+        for mode in MODES:
+            group = judged if mode == gate["calls"] else gate[mode].get(kind, {}).get(name, {})
+            cells += [percent(group.get("accuracy")), interval(_interval(group, kind))]
+        rows.append((clean(name), f"{judged['samples']:,}" if "samples" in judged else "", *cells))
+    return Section(title=kind.capitalize(), header=_header(gate), rows=tuple(rows))
+
+
+def _interval(group: Mapping[str, Any], kind: str) -> Any:
     """A subset's accuracy is a plain proportion, so its Wilson interval follows from its counts."""
-    if "interval" in subset or not subset["samples"]:
-        return subset
-    return {**subset, "interval": wilson_interval(subset["correct"], subset["samples"])}
+    if "interval" not in group and kind == "subsets" and group.get("samples"):
+        return wilson_interval(group["correct"], group["samples"])
+    return group.get("interval")

@@ -104,7 +104,7 @@ def _work(performance: Performance, ungated: bool) -> Section:
 
 
 def _reuse_rows(reuse: Mapping[str, Any]) -> list[tuple[str, ...]]:
-    if reuse["ratio"] is not None:
+    if None not in (reuse["ratio"], reuse["reused_tokens"], reuse["possible_tokens"]):
         misses = reuse["misses"].get("turns", 0)
         text = f"{reuse['reused_tokens']:,} of {reuse['possible_tokens']:,} possible tokens"
         return [

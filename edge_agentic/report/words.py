@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from math import floor, log10
+from math import floor, isfinite, log10
 from typing import Any
 
 UNGATED = "UNGATED"
@@ -53,7 +53,7 @@ def number(value: float, like: float | None = None) -> str:
 
 
 def _decimals(value: float) -> int:
-    return max(0, 2 - floor(log10(abs(value)))) if value else 0
+    return max(0, 2 - floor(log10(abs(value)))) if value and isfinite(value) else 0
 
 
 def seconds(value: float | None, like: float | None = None) -> str:

@@ -125,7 +125,8 @@ def gate(*, passed: bool = True) -> dict[str, Any]:
     return {
         "passed": passed,
         "screening": True,
-        "reference": {"source": "reference table", "overall": 0.7, "factor": 0.97},
+        "reference": "reference tiny",
+        "line": {"source": "table", "overall": 0.679, "normalized": 0.679},
         "rules": "mlperf",
         "tool_schemas": "mlperf",
         "calls": "lenient",
@@ -140,6 +141,7 @@ def gate(*, passed: bool = True) -> dict[str, Any]:
             "live_multiple": {"samples": 4, "correct": right // 2, "accuracy": right / 8},
         },
         "checks": [{"name": "overall", "passed": passed, "detail": f"{right} of 8, line 67.90 %"}],
+        "notes": ["A smaller drop can pass unseen."],
     }
 
 

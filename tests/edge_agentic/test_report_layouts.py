@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -9,13 +10,14 @@ from typing import Any
 
 import pytest
 from fake_run import gate, manifest, result, turn, turns
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bfcl_gate.errors import InputError
 from edge_agentic.report.console import render_text
 from edge_agentic.report.content import verdict
 from edge_agentic.report.csv import TIMES, render_csv
-from edge_agentic.report.document import build_result, ungated_performance
+from edge_agentic.report.document import build_result, check_result, ungated_performance
 from edge_agentic.report.html import render_html
 from edge_agentic.report.words import clean, count, number, percent, seconds
 from edge_agentic.validity import INVALID, WARN, Check
@@ -236,3 +238,32 @@ def test_numbers_are_written_with_three_digits_and_their_unit() -> None:
 @given(st.text())
 def test_clean_text_is_one_printable_line(text: str) -> None:
     assert all(c.isprintable() for c in clean(text))
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """The path of everything inside a JSON value."""
+    keys = value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
+    return [found for key in keys for found in [(*path, key), *places(value[key], (*path, key))]]
+
+
+JSON_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.sampled_from(places(result())), JSON_VALUES)
+def test_a_result_with_any_one_value_replaced_is_refused_or_shown(path: tuple[Any, ...], value: Any) -> None:
+    made = json.loads(json.dumps(result()))
+    holder = made
+    for key in path[:-1]:
+        holder = holder[key]
+    holder[path[-1]] = value
+    try:
+        check_result(made, "result.json")
+    except InputError:
+        return
+    assert render_text(made)
+    assert page(made)
