@@ -68,7 +68,7 @@ def _assuming(
     checks = checks_of([*marks, *((sample_id, right) for sample_id in missing)], line, screening=screening)
     if not missing:
         return checks
-    assumption = f"; the {len(missing)} samples not asked counted as {'right' if right else 'wrong'}"
+    assumption = f"; the {len(missing)} not asked counted as {'right' if right else 'wrong'}"
     return tuple(replace(check, detail=check.detail + assumption) for check in checks)
 
 

@@ -16,7 +16,7 @@ def gate_text(gate: Gate) -> str:
     blocks = [_verdict(gate), _checks(gate)]
     if gate["samples"]:
         blocks += [_table(gate), _counts(gate)]
-    blocks.append("\n".join(gate["notes"]))
+    blocks.append("\n".join(f"- {note}" for note in gate["notes"]))
     return "\n\n".join(block for block in blocks if block) + "\n"
 
 
@@ -50,9 +50,9 @@ def _word(gate: Gate) -> str:
 
 def _verdict(gate: Gate) -> str:
     kind = "screening gate" if gate["screening"] else "gate"
-    part = ", partial set" if gate["partial"] or gate["sample"] == "partial" else ""
+    part = f" of {gate['planned_samples']}" if gate["partial"] and gate["samples"] else ""
     return (
-        f"BFCL {kind}: {_word(gate)} ({gate['samples']} samples of {gate['sample']}{part}; "
+        f"BFCL {kind}: {_word(gate)} ({gate['sample']} sample, {gate['samples']} answers{part}; "
         f"rules {gate['rules']}, tool schemas {gate['tool_schemas']}, {gate['calls']} calls judged)"
     )
 
@@ -72,7 +72,7 @@ def _table(gate: Gate) -> str:
         for name, group in gate[judged][kind].items():
             cells = [_group(gate[mode][kind][name]) for mode in MODES]
             rows.append([f"{'  ' if kind == 'subsets' else ''}{name}", str(group["samples"]), *cells])
-    return _aligned(rows)
+    return _aligned(rows, right=1)
 
 
 def _row(label: str, gate: Gate, name: str) -> list[str]:
@@ -93,11 +93,12 @@ def _percent(accuracy: float | None) -> str:
     return "undefined" if accuracy is None else f"{100 * accuracy:.2f}%"
 
 
-def _aligned(rows: Sequence[Sequence[str]]) -> str:
+def _aligned(rows: Sequence[Sequence[str]], right: int | None = None) -> str:
+    """Return the rows in columns, flush left but for column `right`."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     lines = (
         "  ".join(
-            cell.rjust(width) if column == 1 else cell.ljust(width)
+            cell.rjust(width) if column == right else cell.ljust(width)
             for column, (cell, width) in enumerate(zip(row, widths, strict=True))
         )
         for row in rows
@@ -124,11 +125,11 @@ def comparison_text(found: Mapping[str, Any]) -> str:
 
 def _compared(mode: Mapping[str, Any], name: str) -> str:
     sides = mode["first"], mode["second"]
-    rows = [[f"{name} calls", "", "first", "second"]]
+    rows = [[f"{name} calls", "first", "second"]]
     for label, key in (("overall", "overall"), ("normalised", "normalized")):
-        rows.append([label, "", *(_cell(s[f"{key}_accuracy"], s[f"{key}_interval"]) for s in sides)])
+        rows.append([label, *(_cell(s[f"{key}_accuracy"], s[f"{key}_interval"]) for s in sides)])
     for subset in sides[0]["subsets"]:
-        rows.append([f"  {subset}", "", *(_cell(s["subsets"][subset], None) for s in sides)])
+        rows.append([f"  {subset}", *(_cell(s["subsets"][subset], None) for s in sides)])
     told = [f"gained {len(mode['gained'])}", *mode["gained"]], [f"lost {len(mode['lost'])}", *mode["lost"]]
     flips = "\n".join("  ".join(part) for part in told)
     return f"{_aligned(rows)}\n{flips}\nMcNemar's exact p = {mode['mcnemar_p']:.3g}"

@@ -7,11 +7,14 @@ from bfcl_gate.lines import Line
 
 Gate = Mapping[str, Any]
 
+_FLIPS = 20
+"""So many flipped samples are named in a sentence; result.json holds them all."""
+
 
 def notes_on(gate: Gate, line: Line | None) -> list[str]:
     """Return the sentences that apply to a gate object; `line` is what judged it."""
     notes = [_partial(gate), None if line is None else line.note, _chance(gate), _comparison(gate)]
-    notes += [_failed(gate), _cut(gate), _odd(gate), _ceiling(gate)]
+    notes += [_failed(gate), _odd(gate), _ceiling(gate)]
     return [note for note in notes if note is not None]
 
 
@@ -46,8 +49,9 @@ def _comparison(gate: Gate) -> str | None:
     found = gate["comparison"]
     if found is None:
         return None
-    flips = [f"+{sample_id}" for sample_id in found["gained"]] + [f"-{s}" for s in found["lost"]]
-    told = f": {', '.join(flips)}" if flips else ""
+    flips = [*(f"+{sample_id}" for sample_id in found["gained"]), *(f"-{s}" for s in found["lost"])]
+    more = f" and {len(flips) - _FLIPS} more" if len(flips) > _FLIPS else ""
+    told = f": {', '.join(flips[:_FLIPS])}{more}" if flips else ""
     return (
         f"Sample by sample against the stored marks ({found['samples']} shared): {len(found['gained'])} "
         f"gained, {len(found['lost'])} lost, McNemar p = {found['mcnemar_p']:.3g} (decides nothing){told}."
@@ -57,18 +61,10 @@ def _comparison(gate: Gate) -> str | None:
 def _failed(gate: Gate) -> str | None:
     if not gate["failed_requests"]:
         return None
-    credited = gate["failed_requests_the_reference_credits"]
     return (
-        f"{gate['failed_requests']} requests failed and count as wrong; MLPerf's scorer would credit "
-        f"{credited} of them, those on irrelevance and live_irrelevance."
+        f"{_count(gate['failed_requests'], 'failed request')}, wrong here; MLPerf's scorer would credit "
+        f"{gate['failed_requests_the_reference_credits']} of them, on irrelevance and live_irrelevance."
     )
-
-
-def _cut(gate: Gate) -> str | None:
-    cut, empty = gate["token_limit_answers"], gate["empty_answers"]
-    if not cut and not empty:
-        return None
-    return f"{cut} answers were ended by the token limit, {empty} were empty."
 
 
 def _odd(gate: Gate) -> str | None:
@@ -76,9 +72,13 @@ def _odd(gate: Gate) -> str | None:
     if not malformed and not unscorable:
         return None
     return (
-        f"{malformed} answers hold a call that does not decode and got the verdict the reference gives; on "
-        f"{unscorable} a reference's scorer would crash, they count as wrong."
+        f"{_count(malformed, 'answer')} with a call that does not decode, judged as the reference judges it; "
+        f"{_count(unscorable, 'answer')} on which a reference's scorer would crash, wrong here."
     )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _ceiling(gate: Gate) -> str | None:

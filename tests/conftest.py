@@ -3,10 +3,15 @@
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from bfcl_gate.cache import cache_dir
 from bfcl_gate.download import BFCL_WHEEL, fetch_bfcl
 from bfcl_gate.errors import SourceError
+
+# How long an example takes is the machine's business.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
