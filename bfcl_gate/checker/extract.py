@@ -8,6 +8,7 @@ from typing import Any
 
 from bfcl_gate.checker.calls import Call
 from bfcl_gate.checker.decode import dumps, loads
+from bfcl_gate.checker.unscorable import not_json
 
 _NEVER_CALLS = frozenset(
     (
@@ -36,7 +37,9 @@ def extract_calls(text: str) -> list[Call]:
         return [_structured(item["function"]) for item in items]
     if items and all(isinstance(item, dict) and "name" in item for item in items):
         return [Call(name=item["name"], arguments=_decoded(item.get("arguments", {}))) for item in items]
-    return list(_text_calls(text))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a model's odd escapes are no warning for the user
+        return list(_text_calls(text))
 
 
 def has_structured_calls(text: str) -> bool:
@@ -146,9 +149,7 @@ def _keywords(arguments: str) -> dict[str, Any]:
 
 
 def _literals(arguments: str) -> dict[str, Any]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a model's odd escapes are no warning for the user
-        tree = ast.parse(f"dict({arguments})", mode="eval").body
+    tree = ast.parse(f"dict({arguments})", mode="eval").body
     keywords = tree.keywords if isinstance(tree, ast.Call) else []
     return {keyword.arg: _literal(keyword.value) for keyword in keywords if keyword.arg is not None}
 
@@ -158,3 +159,5 @@ def _literal(node: ast.expr) -> Any:
         return ast.literal_eval(node)
     except (ValueError, SyntaxError):
         return ast.unparse(node)
+    except TypeError as error:  # a list as a key; the reference dies on it
+        raise not_json() from error

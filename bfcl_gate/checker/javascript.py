@@ -17,7 +17,7 @@ TYPES: dict[str, type] = {
 }
 
 _DECIMAL = re.compile(r"-?\d+(\.\d+)?\n?")
-_BIGINT = re.compile(r"(-?\d+)n")
+_BIGINT = re.compile(r"-?\d+n\n?")
 _BRACKET = re.compile(r"\[")
 _ARRAY = re.compile(r"\[|new\s+Array\(")
 _GRID = re.compile(r"(?:\[|new\s+Array\()\s*\[")
@@ -38,8 +38,8 @@ def _integer(text: str) -> Any:
 
 
 def _bigint(text: str) -> Any:
-    found = _BIGINT.fullmatch(text)
-    return whole(found[1]) if found else text
+    """BFCL drops the last character, so with a newline after the `n` its own reader dies."""
+    return whole(text[:-1]) if _BIGINT.fullmatch(text) else text
 
 
 def _float(text: str) -> Any:

@@ -48,7 +48,7 @@ def skip_blanks(text: str, at: int) -> int:
 
 
 def whole(digits: str) -> int:
-    """Return the integer; its digits are known to be digits, so only their number can be too large."""
+    """Return the integer. Raises UnscorableError where int() refuses, mostly for more digits than it allows."""
     try:
         return int(digits)
     except ValueError as error:
