@@ -25,6 +25,8 @@ def block(section: Section) -> str:
 
 
 def _table(section: Section) -> list[str]:
+    if not section.rows:
+        return []
     rows = [section.header, *section.rows] if any(section.header) else list(section.rows)
     used = [i for i in range(len(section.header)) if any(row[i] for row in section.rows)]
     widths = {i: max(len(row[i]) for row in rows) for i in used[:-1]}

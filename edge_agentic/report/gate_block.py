@@ -14,8 +14,8 @@ LONGEST_NOTE = 600
 
 def gate_sections(gate: Gate) -> tuple[Section, ...]:
     """Return the sections on the checks, the accuracies, the categories and the subsets."""
-    found = (_checks(gate), _accuracies(gate), *(_groups(gate, kind) for kind in ("categories", "subsets")))
-    return tuple(section for section in found if section.rows)
+    found = (_accuracies(gate), *(_groups(gate, kind) for kind in ("categories", "subsets")))
+    return (_checks(gate), *(section for section in found if section.rows))
 
 
 def _checks(gate: Gate) -> Section:
@@ -27,7 +27,7 @@ def _checks(gate: Gate) -> Section:
     shown = [note if len(note) <= LONGEST_NOTE else f"{note[:LONGEST_NOTE]}…" for note in notes]
     return Section(
         title=clean(f"Gate: {kind} {verdict} ({asked})"),
-        header=("", "check", "finding"),
+        header=("", "check", "finding") if rows else (),
         rows=tuple(rows),
         notes=(*_line(gate), *shown),
     )

@@ -91,6 +91,15 @@ def test_html_shown_ungated_marks_every_heading_row_and_plot_about_speed() -> No
     assert text.count("<svg") == 3
 
 
+def test_a_section_without_rows_is_its_title_alone() -> None:
+    bare = {**gate(), "checks": [], "notes": [], "reference": None}
+    text = render_text(build_result(manifest(), turns(), bare, ()))
+    assert "\n\nValidity: 0 of 0 rules kept\n\nNext" in text
+    assert (
+        "\n\nGate: screening gate passed (8 samples, rules mlperf, tool schemas mlperf)\n\nAccuracy" in text
+    )
+
+
 def test_a_passed_gate_marks_nothing() -> None:
     assert "UNGATED" not in render_text(result(), show_ungated=ungated_performance(turns()))
     assert "UNGATED" not in page(result(), show_ungated=ungated_performance(turns()))
