@@ -31,11 +31,11 @@ class TurnJournal:
             self._journal.append({"_type": HEADER, **identity})
 
     def keep(self, event: Event) -> None:
-        """Write what happened; on disk when this returns."""
+        """Write what happened; on disk when this returns. Only the row of a turn has the key `turn`."""
         if event.result is not None:
             self._journal.append(event.result.to_row())
             return
-        place = {"trajectory_id": event.plan.turn.trajectory_id, "turn": event.plan.turn.number}
+        place = {"trajectory_id": event.plan.turn.trajectory_id, "at_turn": event.plan.turn.number}
         self._journal.append({"_type": event.kind, **place, **_readings(event.response)})
 
     def keep_warm_up(self, response: TimedResponse) -> None:

@@ -50,7 +50,7 @@ def read_turns(path: Path) -> StoredTurns:
         if "_type" not in row:
             turns.append(_turn(row, f"{path}:{number}"))
         elif row["_type"] == "seam":
-            seams.add((str(row.get("trajectory_id")), row.get("turn", -1)))
+            seams.add((str(row.get("trajectory_id")), row.get("at_turn", -1)))
         elif turns:
             starts.add(len(turns))
     return StoredTurns(

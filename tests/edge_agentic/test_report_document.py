@@ -185,8 +185,8 @@ def test_records_that_are_no_turns_mark_seams_and_sessions(tmp_path: Path) -> No
         {"_type": "warmup"},
         turn().to_row(),
         {"_type": "warmup"},
-        {"_type": "priming", "trajectory_id": "a", "turn": 1},
-        {"_type": "seam", "trajectory_id": "a", "turn": 3},
+        {"_type": "priming", "trajectory_id": "a", "at_turn": 1},
+        {"_type": "seam", "trajectory_id": "a", "at_turn": 3},
         replace(turn(), turn=3).to_row(),
         {"_type": "warmup"},
     ]
