@@ -2,7 +2,8 @@
 
 import re
 
-from bfcl_gate.model.toolcalls.json_calls import Frame, Keys, earliest, framed_calls
+from bfcl_gate.model.toolcalls.frames import Frame, earliest, framed_calls
+from bfcl_gate.model.toolcalls.json_calls import Keys
 from bfcl_gate.model.toolcalls.records import Block, Source
 
 _KEYS = Keys(name="tool_name", arguments="parameters")

@@ -5,7 +5,7 @@ In 3.2 the generation prompt ends in `>>>`, and `all` in a tool's place begins w
 
 import re
 
-from bfcl_gate.model.toolcalls.json_calls import Named, earliest, named_calls
+from bfcl_gate.model.toolcalls.frames import Named, earliest, named_calls
 from bfcl_gate.model.toolcalls.records import Block, Source
 
 _TAG = Named(mark="<function=", opener=re.compile(r"<function=(?P<name>[^<>\s]+)>"), closers=("</function>",))

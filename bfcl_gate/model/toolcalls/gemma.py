@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from bfcl_gate.model.toolcalls.json_calls import cut_opener, earliest
+from bfcl_gate.model.toolcalls.frames import cut_opener, earliest
 from bfcl_gate.model.toolcalls.literals import literal
 from bfcl_gate.model.toolcalls.records import Attempt, Block, Problem, Source
 from bfcl_gate.model.toolcalls.scan import (
@@ -18,6 +18,7 @@ from bfcl_gate.model.toolcalls.scan import (
     members,
     next_item,
     skip_space,
+    stuck,
 )
 
 _NAME = re.compile(r"call:([^\s{}]{1,200})\s{0,8}(?=\{)")
@@ -75,7 +76,7 @@ def _block(marks: _Marks, source: Source, start: int, name: re.Match[str]) -> Bl
 
 def _value(marks: _Marks, text: str, position: int, depth: int) -> tuple[Any, int]:
     if depth > MAX_DEPTH:
-        raise Unreadable
+        raise Unreadable(position)
     if text.startswith(marks.string, position):
         return _string(marks, text, position)
     if text.startswith("{", position):
@@ -107,7 +108,7 @@ def _string(marks: _Marks, text: str, position: int) -> tuple[str, int]:
     begin = position + len(marks.string)
     end = text.find(marks.string, begin)
     if end < 0:
-        raise CutOff
+        raise CutOff(position)
     return text[begin:end], end + len(marks.string)
 
 
@@ -116,5 +117,5 @@ def _key(marks: _Marks, text: str, position: int) -> tuple[Any, int]:
         return _value(marks, text, position, MAX_DEPTH)
     key = _KEY.match(text, position)
     if key is None:
-        raise CutOff if position >= len(text) else Unreadable
+        raise stuck(text, position)
     return key.group(), key.end()

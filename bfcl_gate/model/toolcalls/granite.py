@@ -2,7 +2,7 @@
 
 import re
 
-from bfcl_gate.model.toolcalls.json_calls import Frame, framed_calls
+from bfcl_gate.model.toolcalls.frames import Frame, framed_calls
 from bfcl_gate.model.toolcalls.records import Block, Source
 
 _FRAME = Frame(

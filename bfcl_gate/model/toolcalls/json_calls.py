@@ -1,11 +1,10 @@
 """Calls written as JSON objects: read strictly where possible, else with the slips of lenient mode."""
 
-import re
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from bfcl_gate.model.toolcalls.literals import literal
-from bfcl_gate.model.toolcalls.records import Attempt, Block, Problem, Source
+from bfcl_gate.model.toolcalls.records import Attempt, Problem, Source
 from bfcl_gate.model.toolcalls.scan import (
     Member,
     Reader,
@@ -18,19 +17,21 @@ from bfcl_gate.model.toolcalls.scan import (
 
 _NAMES = ("name", "tool_name", "function")
 _ARGUMENTS = ("arguments", "parameters")
-_FENCE = re.compile(r"`{3}[\w-]*[ \t]*\n?")
-_LONGEST_OPENER = 300  # characters within which the opener of a call, name included, is complete
 _READERS: tuple[Reader, ...] = (json_value, literal)
 
 
 @dataclass(slots=True, kw_only=True)
 class JsonObject:
-    """An object as far as it could be read: `end` None when it could not, `strict` when it is plain JSON."""
+    """An object as far as it could be read: `end` None when it could not, `strict` when it is plain JSON.
+
+    `stuck` is where the last reader gave up.
+    """
 
     start: int
     members: dict[str, Member]
     end: int | None
     strict: bool
+    stuck: int
 
 
 @dataclass(slots=True, kw_only=True)
@@ -57,39 +58,47 @@ class Keys:
     arguments: str = "arguments"
 
 
+USUAL = Keys()
+
+
 def read_object(text: str, position: int) -> JsonObject:
     """Read the object at `position`, also one that stands in an extra pair of braces."""
     if text.startswith("{", skip_space(text, position + 1)):
         return _doubly_braced(text, position)
     found: dict[str, Member] = {}
+    stuck = position
     for read in _READERS:
         kept, found = found, {}
         strict = read is json_value
         try:
             end = members(text, position, read, found, loose=not strict)
-        except Unreadable:
+        except Unreadable as problem:
+            stuck = max(stuck, problem.position)
             found = found if len(found) >= len(kept) else kept
             continue
-        return JsonObject(start=position, members=found, end=end, strict=strict)
-    return JsonObject(start=position, members=found, end=None, strict=False)
+        return JsonObject(start=position, members=found, end=end, strict=strict, stuck=end)
+    return JsonObject(start=position, members=found, end=None, strict=False, stuck=stuck)
 
 
 def _doubly_braced(text: str, position: int) -> JsonObject:
     inner = skip_space(text, position + 1)
     if text.startswith("{", skip_space(text, inner + 1)):
-        return JsonObject(start=position, members={}, end=None, strict=False)
+        return JsonObject(start=position, members={}, end=None, strict=False, stuck=inner)
     inside = read_object(text, inner)
     closer = None if inside.end is None else skip_space(text, inside.end)
     closed = closer is not None and text.startswith("}", closer)
     end = closer + 1 if closer is not None and closed else None
-    return JsonObject(start=position, members=inside.members, end=end, strict=False)
+    return JsonObject(start=position, members=inside.members, end=end, strict=False, stuck=inside.stuck)
 
 
-def read_calls(source: Source, position: int, keys: Keys, *, closer: str | None = None) -> JsonCalls | None:
+def read_calls(
+    source: Source, position: int, keys: Keys, *, closer: str | None = None, bare: bool = False
+) -> JsonCalls | None:
     """Read an array of calls, or objects one after another, at `position`; None where neither stands.
 
     `closer` is what ends the block around the calls: without one ahead, an object that does not end is
-    cut off, not malformed.
+    cut off, not malformed. Nothing marks `bare` JSON as a call, so there an object that cannot be read is
+    an attempt only when it names a declared tool and states arguments.
     """
     text = source.text
     array = text.startswith("[", position)
@@ -100,6 +109,9 @@ def read_calls(source: Source, position: int, keys: Keys, *, closer: str | None 
     while text.startswith("{", position):
         item = read_object(text, position)
         calls.stated = calls.stated and _states_arguments(item)
+        if item.end is None and bare and not (_name_of(item) in source.schemas and _arguments_of(item)):
+            calls.end, calls.error = item.stuck, "invalid-json"
+            return calls
         if item.end is None:
             _add_unreadable(source, calls, item, closer)
             return calls
@@ -203,69 +215,6 @@ def _decoded(text: str) -> Any:
     return None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Frame:
-    """Markers around JSON calls: one object, one array of them, or objects one after another."""
-
-    opener: re.Pattern[str]
-    closer: str | None
-    shape: Literal["object", "array", "objects"]
-    keys: Keys = Keys()
-
-
-def framed_calls(frame: Frame, source: Source, start: int) -> list[Block]:
-    """Return the framed blocks from `start` on; an opener without JSON behind it is prose."""
-    blocks: list[Block] = []
-    while opener := frame.opener.search(source.text, start):
-        block = _framed(frame, source, opener)
-        start = opener.end() if block is None else block.end
-        if block is not None:
-            blocks.append(block)
-    return blocks
-
-
-def earliest(*readings: list[Block]) -> list[Block]:
-    """Return the reading whose first block begins first: a form of calls inside another's block is text."""
-    found = (blocks for blocks in readings if blocks)
-    return min(found, key=lambda blocks: blocks[0].start, default=[])
-
-
-def cut_opener(source: Source, start: int, end: int, *, inside: bool = False) -> Block | None:
-    """Return a block without any call where the token limit came right behind its opening mark.
-
-    With `inside` the limit may also have come inside the rest of the opener: a tag or a name.
-    """
-    rest = source.text[end : end + _LONGEST_OPENER].strip()
-    begun = inside and (rest.startswith("<") or not any(map(str.isspace, rest)))
-    near = len(source.text) - end < _LONGEST_OPENER
-    if not source.cut or not near or (rest and not begun):
-        return None
-    return Block(start=start, end=len(source.text), attempts=(), native=True, error="truncated")
-
-
-def _framed(frame: Frame, source: Source, opener: re.Match[str]) -> Block | None:
-    text = source.text
-    position = skip_space(text, opener.end())
-    fence = _FENCE.match(text, position)
-    if fence:
-        position = skip_space(text, fence.end())
-    calls = read_calls(source, position, frame.keys, closer=frame.closer)
-    if calls is None:
-        return cut_opener(source, opener.start(), opener.end())
-    end = skip_space(text, calls.end)
-    if fence and text.startswith("```", end):
-        end = skip_space(text, end + 3)
-    closed = frame.closer is not None and text.startswith(frame.closer, end)
-    shaped = calls.array == (frame.shape == "array") and (frame.shape != "object" or len(calls.attempts) == 1)
-    return Block(
-        start=opener.start(),
-        end=end + len(frame.closer) if frame.closer and closed else end,
-        attempts=tuple(calls.attempts),
-        native=calls.exact and shaped and not fence and (closed or end == len(text)),
-        error=calls.error,
-    )
-
-
 def read_arguments(source: Source, name: str, position: int, start: int) -> JsonCalls:
     """Read the call of a syntax that names the tool first and gives its arguments as a JSON object."""
     text = source.text
@@ -286,52 +235,3 @@ def read_arguments(source: Source, name: str, position: int, start: int) -> Json
     calls.end, calls.exact = item.end, item.strict
     calls.attempts.append(source.read(name, arguments, position, raw))
     return calls
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Named:
-    """Markers of calls that name the tool first: `opener` ends before the JSON and has a group `name`.
-
-    `mark` begins every call: where the token limit cuts an opener, it shows that a call was begun. A group
-    `exact` of the opener, where it has one, must match in the exact form. `closers` may follow the JSON,
-    in order; `closed` tells that the exact form has the first of them or ends the text.
-    """
-
-    mark: str | None
-    opener: re.Pattern[str]
-    closers: tuple[str, ...] = ()
-    closed: bool = True
-
-
-def named_calls(form: Named, source: Source, start: int) -> list[Block]:
-    """Return the blocks of such calls from `start` on."""
-    text = source.text
-    blocks: list[Block] = []
-    while opener := form.opener.search(text, start):
-        start = opener.end()
-        if start == len(text) or text.startswith("{", skip_space(text, start)):
-            blocks.append(_named(form, source, opener))
-            start = blocks[-1].end
-    begun = -1 if form.mark is None else text.find(form.mark, start)
-    block = (
-        cut_opener(source, begun, begun + len(form.mark), inside=True) if form.mark and begun >= 0 else None
-    )
-    return [*blocks, block] if block else blocks
-
-
-def _named(form: Named, source: Source, opener: re.Match[str]) -> Block:
-    text = source.text
-    calls = read_arguments(source, opener.group("name"), skip_space(text, opener.end()), opener.start())
-    ends = [calls.end]
-    for closer in form.closers:
-        position = skip_space(text, ends[-1])
-        if text.startswith(closer, position):
-            ends.append(position + len(closer))
-    whole = len(ends) > 1 or not form.closed or skip_space(text, calls.end) == len(text)
-    return Block(
-        start=opener.start(),
-        end=ends[-1],
-        attempts=tuple(calls.attempts),
-        native=calls.exact and whole and opener.groupdict().get("exact", "") is not None,
-        error=calls.error,
-    )

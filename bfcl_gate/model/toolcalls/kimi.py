@@ -2,7 +2,7 @@
 
 import re
 
-from bfcl_gate.model.toolcalls.json_calls import Named, named_calls
+from bfcl_gate.model.toolcalls.frames import Named, named_calls
 from bfcl_gate.model.toolcalls.records import Block, Source
 
 _FORM = Named(

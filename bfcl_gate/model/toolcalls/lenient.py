@@ -7,7 +7,7 @@ only when it is a call of a declared tool with keyword arguments.
 import re
 from typing import NamedTuple
 
-from bfcl_gate.model.toolcalls.json_calls import JsonCalls, Keys, read_calls
+from bfcl_gate.model.toolcalls.json_calls import USUAL, JsonCalls, read_calls
 from bfcl_gate.model.toolcalls.python_calls import PythonCalls, read_call, read_list
 from bfcl_gate.model.toolcalls.records import Block, Source
 from bfcl_gate.model.toolcalls.scan import skip_space
@@ -39,7 +39,7 @@ def find(source: Source, start: int) -> list[Block]:
             candidate = _next(text, blocks[-1].end, beside=True)
             continue
         failures += calls is not None and calls.error is not None
-        candidate = _next(text, calls.end if calls and calls.error is None else candidate.payload)
+        candidate = _next(text, max(candidate.payload, calls.end if calls else 0))
     return blocks
 
 
@@ -61,7 +61,7 @@ def _read(source: Source, candidate: _Candidate) -> JsonCalls | PythonCalls | No
     text, position = source.text, candidate.payload
     if text.startswith(("{", "["), position):
         closer = None if not candidate.opener else "```" if candidate.opener.startswith("`") else "</"
-        calls = read_calls(source, position, Keys(), closer=closer)
+        calls = read_calls(source, position, USUAL, closer=closer, bare=True)
         return calls or read_list(source, position)
     if printed := _PRINT.match(text, position):
         return _printed(source, printed)

@@ -49,10 +49,10 @@ _ESCAPED: Mapping[str, str] = {
 def literal(text: str, position: int, depth: int = 0) -> tuple[Any, int]:
     """Read the literal at `position`; returns it and its end. Raises Unreadable."""
     if depth > MAX_DEPTH:
-        raise Unreadable
+        raise Unreadable(position)
     first = text[position : position + 1]
     if not first:
-        raise CutOff
+        raise CutOff(position)
     if first == "{":
         return _mapping(text, position, depth)
     if first in ("[", "("):
@@ -94,7 +94,7 @@ def _strings(text: str, position: int) -> tuple[str, int]:
         end = part[1]
         position = skip_space(text, end)
     if not parts:
-        raise Unreadable
+        raise Unreadable(position)
     return "".join(parts), end
 
 
@@ -102,13 +102,13 @@ def _string(text: str, position: int) -> tuple[str, int] | None:
     if triple := _TRIPLE.match(text, position):
         close = _unescaped(text, triple.group(2), triple.end())
         if close is None:
-            raise CutOff
+            raise CutOff(position)
         body, end = text[triple.end() : close], close + 3
         return (body if triple.group(1) else unescape(body)), end
     match = _STRING.match(text, position)
     if match is None:
         if text[position : position + 1] in ('"', "'"):
-            raise CutOff
+            raise CutOff(position)
         return None
     body = match.group(2)[1:-1]
     return (body if match.group(1) else unescape(body)), match.end()
@@ -144,7 +144,7 @@ def _number(text: str, position: int) -> tuple[int | float, int]:
     match = _NUMBER.match(text, position)
     digits = match.group() if match else ""
     if match is None or not any(c.isdigit() for c in digits) or len(digits) > _MAX_DIGITS:
-        raise Unreadable
+        raise Unreadable(position)
     try:
         return int(digits), match.end()
     except ValueError:
@@ -152,7 +152,7 @@ def _number(text: str, position: int) -> tuple[int | float, int]:
     try:
         number = float(digits)
     except ValueError:
-        raise Unreadable from None
+        raise Unreadable(position) from None
     if math.isinf(number):
-        raise Unreadable
+        raise Unreadable(position)
     return number, match.end()

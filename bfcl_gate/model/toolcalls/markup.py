@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bfcl_gate.model.toolcalls.coercion import coerce
-from bfcl_gate.model.toolcalls.json_calls import cut_opener
+from bfcl_gate.model.toolcalls.frames import cut_opener
 from bfcl_gate.model.toolcalls.records import Attempt, Block, Problem, Source
 from bfcl_gate.model.toolcalls.scan import skip_space
 

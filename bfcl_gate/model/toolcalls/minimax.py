@@ -2,7 +2,7 @@
 
 import re
 
-from bfcl_gate.model.toolcalls.json_calls import Frame, earliest, framed_calls
+from bfcl_gate.model.toolcalls.frames import Frame, earliest, framed_calls
 from bfcl_gate.model.toolcalls.markup import Markup, marked_calls
 from bfcl_gate.model.toolcalls.records import Block, Source
 

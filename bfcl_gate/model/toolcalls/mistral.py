@@ -2,7 +2,7 @@
 
 import re
 
-from bfcl_gate.model.toolcalls.json_calls import Frame, Named, earliest, framed_calls, named_calls
+from bfcl_gate.model.toolcalls.frames import Frame, Named, earliest, framed_calls, named_calls
 from bfcl_gate.model.toolcalls.records import Block, Source
 
 _ARRAY = Frame(opener=re.compile(r"\[TOOL_CALLS\](?=\s*(?:\[\s*[{\]]|\Z))"), closer=None, shape="array")

@@ -101,15 +101,20 @@ def parse_tool_calls(
     reading = _best(source, names)
     if mode == "native":
         reading = _Reading(blocks=[b for b in reading.blocks if b.native], thoughts=reading.thoughts)
-    elif not reading.blocks:
-        return _answer(source, _any_form(source, names), own=False)
+    elif reading.first is None:
+        return _answer(source, _any_form(source, names, reading), own=False)
     return _answer(source, reading, own=True)
 
 
-def _any_form(source: Source, tried: Sequence[str]) -> _Reading:
-    """Read an answer in any syntax but those tried, then in no syntax at all."""
-    reading = _best(source, [name for name in SYNTAXES if name not in tried])
-    return reading if reading.blocks else _read(source, lenient.find)
+def _any_form(source: Source, tried: Sequence[str], reading: _Reading) -> _Reading:
+    """Read an answer in any syntax but those tried, then in no syntax at all; `reading` found no call."""
+    other = _best(source, [name for name in SYNTAXES if name not in tried])
+    if other.first is not None:
+        return other
+    spans = reading.thoughts or other.thoughts
+    found = lenient.find(source, spans[0].end if spans and spans[0].start == 0 else 0)
+    blocks = sorted([*reading.blocks, *_outside(spans, found)], key=lambda block: block.start)
+    return _Reading(blocks=blocks, thoughts=spans)
 
 
 def _families(syntax: str, mode: str) -> list[str]:
@@ -138,7 +143,7 @@ def _best(source: Source, names: Sequence[str]) -> _Reading:
 def _rank(reading: _Reading) -> tuple[float, int]:
     first = reading.first
     if first is None:
-        return float("inf"), 0 if reading.blocks else 1
+        return float("inf"), 0 if reading.blocks or reading.thoughts else 1
     return first.start, 2 if first.error else 0 if first.native else 1
 
 
@@ -151,14 +156,16 @@ def _read(source: Source, find: Find) -> _Reading:
     spans = harmony.thoughts(source, found) if find is harmony.find else thoughts(source, found)
     if spans and spans[0].start == 0:
         found = find(source, spans[0].end)
+    return _Reading(blocks=_outside(spans, found), thoughts=spans)
+
+
+def _outside(spans: Sequence[Thought], blocks: Sequence[Block]) -> list[Block]:
+    """Return the blocks that do not begin inside a thought."""
     starts = [span.start for span in spans]
-    kept = [block for block in found if not _inside(spans, starts, block.start)]
-    return _Reading(blocks=kept, thoughts=spans)
-
-
-def _inside(spans: Sequence[Thought], starts: Sequence[int], place: int) -> bool:
-    before = bisect_right(starts, place)
-    return before > 0 and place < spans[before - 1].end
+    before = [bisect_right(starts, block.start) for block in blocks]
+    return [
+        block for block, at in zip(blocks, before, strict=True) if not at or block.start >= spans[at - 1].end
+    ]
 
 
 def _answer(source: Source, reading: _Reading, *, own: bool) -> ParsedAnswer:

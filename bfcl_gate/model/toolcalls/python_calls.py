@@ -6,7 +6,15 @@ from typing import Any
 
 from bfcl_gate.model.toolcalls.literals import literal
 from bfcl_gate.model.toolcalls.records import Attempt, Problem, Source
-from bfcl_gate.model.toolcalls.scan import CutOff, Unreadable, balanced_end, expect, next_item, skip_space
+from bfcl_gate.model.toolcalls.scan import (
+    CutOff,
+    Unreadable,
+    balanced_end,
+    expect,
+    next_item,
+    skip_space,
+    stuck,
+)
 
 _CALL = re.compile(r"([A-Za-z_][\w.-]{0,200})\(")
 _KEYWORD = re.compile(r"([A-Za-z_]\w{0,200})\s{0,8}=(?!=)")
@@ -45,7 +53,7 @@ def read_list(source: Source, position: int) -> PythonCalls | None:
         while not text.startswith("]", at):
             opened = _CALL.match(text, at)
             if opened is None:
-                raise CutOff if at >= len(text) else Unreadable
+                raise stuck(text, at)
             at = next_item(text, _append_call(source, opened, calls), "]", loose=True)
         calls.end = at + 1
     except Unreadable as problem:
@@ -73,7 +81,7 @@ def _arguments(text: str, position: int) -> tuple[dict[str, Any], int]:
     while not text.startswith(")", position):
         keyword = _KEYWORD.match(text, position)
         if keyword is None:
-            raise CutOff if position >= len(text) else Unreadable
+            raise stuck(text, position)
         value, position = literal(text, skip_space(text, keyword.end()))
         arguments[keyword.group(1)] = value
         position = next_item(text, position, ")", loose=True)

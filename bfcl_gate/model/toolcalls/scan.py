@@ -20,7 +20,11 @@ _PYTHON_TOKEN = re.compile(rf"{_DOUBLE}|{_SINGLE}|[\[\](){{}}]", re.DOTALL)
 
 
 class Unreadable(Exception):  # noqa: N818 - control flow between the readers, never seen outside
-    """No value of the wanted kind stands here."""
+    """No value of the wanted kind stands here; `position` is where reading got stuck."""
+
+    def __init__(self, position: int) -> None:
+        super().__init__(position)
+        self.position = position
 
 
 class CutOff(Unreadable):
@@ -46,10 +50,15 @@ def skip_space(text: str, position: int) -> int:
     return match.end() if match else position
 
 
+def stuck(text: str, position: int) -> Unreadable:
+    """Return the problem to raise at `position`: cut off where the text ends there."""
+    return CutOff(position) if position >= len(text) else Unreadable(position)
+
+
 def expect(text: str, position: int, literal: str) -> int:
     """Return the position after `literal`; raises Unreadable where it does not stand."""
     if not text.startswith(literal, position):
-        raise CutOff if position >= len(text) else Unreadable
+        raise stuck(text, position)
     return position + len(literal)
 
 
@@ -57,10 +66,12 @@ def json_value(text: str, position: int) -> tuple[Any, int]:
     """Read one strict JSON value: no NaN, no number beyond a float's range, at most MAX_DEPTH deep."""
     try:
         value, end = _DECODER.raw_decode(text, position)
+    except json.JSONDecodeError as problem:
+        raise Unreadable(problem.pos) from None
     except (ValueError, RecursionError):
-        raise Unreadable from None
+        raise Unreadable(position) from None
     if _is_deep(value):
-        raise Unreadable
+        raise Unreadable(position)
     return value, end
 
 
@@ -82,7 +93,7 @@ def members(
     while not text.startswith("}", position):
         key, position = (read_key or read)(text, position)
         if not isinstance(key, str):
-            raise Unreadable
+            raise Unreadable(position)
         position = skip_space(text, expect(text, skip_space(text, position), ":"))
         found[key] = Member(start=position)
         value, position = read(text, position)
@@ -98,7 +109,7 @@ def next_item(text: str, position: int, closer: str, *, loose: bool) -> int:
         return position
     position = skip_space(text, expect(text, position, ","))
     if text.startswith(closer, position) and not loose:
-        raise Unreadable
+        raise Unreadable(position)
     return position
 
 

@@ -39,11 +39,16 @@ def thoughts(source: Source, blocks: Sequence[Block]) -> list[Thought]:
     first = _leading(text, source.prefix.rstrip(), blocks)
     found = [first] if first else []
     position = first.end if first else 0
+    unclosed: set[str] = set()
     while opener := _OPENER.search(text, position):
         position = opener.end()
         closer = _CLOSERS[opener.group()]
-        close = -1 if _covering(blocks, opener.start()) else _outside(text, closer, position, blocks)
-        if close >= 0:
+        if closer in unclosed or _covering(blocks, opener.start()):
+            continue
+        close = _outside(text, closer, position, blocks)
+        if close < 0:
+            unclosed.add(closer)
+        else:
             end = close + len(closer)
             found.append(Thought(start=opener.start(), end=end, inner_start=position, inner_end=close))
             position = end
