@@ -11,6 +11,8 @@ import typer
 from bfcl_gate.cli import gate_options as gate
 from bfcl_gate.cli import options as opt
 from bfcl_gate.cli.engine import EngineOptions
+from bfcl_gate.cli.shell import INTERRUPTED
+from bfcl_gate.errors import EngineError
 from edge_agentic.cli.profile import RunOptions, apply_profile, finished_result
 
 ProfileOption = Annotated[str, typer.Option("--profile", help="quick, standard or mlperf-v6.1.")]
@@ -117,14 +119,27 @@ def _run(options: RunOptions, engine_options: EngineOptions) -> NoReturn:
     settings = engine_settings(engine_options, transfer)
     job = build_job(options, engine_options, ruleset, traces, settings)
     folder = open_run_folder(options, job)
-    engine = open_engine(settings, widest_requests(traces, job))
     try:
-        job = with_gate_result(job, options, engine.info())
-        result = run_benchmark(job, engine, folder, watch(options.show_ungated))
-    finally:
-        engine.close()
+        engine = open_engine(settings, widest_requests(traces, job))
+        try:
+            job = with_gate_result(job, options, engine.info())
+            result = run_benchmark(job, engine, folder, watch(options.show_ungated))
+        finally:
+            engine.close()
+    except KeyboardInterrupt:
+        sys.stderr.write(f"Interrupted. {_how_to_continue(folder)}\n")
+        raise SystemExit(INTERRUPTED) from None
+    except EngineError:
+        sys.stderr.write(f"{_how_to_continue(folder)}\n")
+        raise
     sys.stderr.write(f"The run is kept in {folder}\n")
     _report(result, folder, options.show_ungated)
+
+
+def _how_to_continue(folder: Path) -> str:
+    return (
+        f"What was finished is in {folder}; continue with the same options, --output {folder} and --resume."
+    )
 
 
 def _report(result: Mapping[str, Any], folder: Path | None, show_ungated: bool) -> NoReturn:
