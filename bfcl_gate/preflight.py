@@ -1,5 +1,6 @@
 """Five questions before the hours of a run: does the model try to call tools at all, as they are judged?"""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from bfcl_gate.answers import Answer, mark_answer, reply_of
@@ -7,7 +8,7 @@ from bfcl_gate.errors import EngineError
 from bfcl_gate.gate import ask, gate_request
 from bfcl_gate.model.engine import Engine
 from bfcl_gate.ruleset import GatePolicy
-from bfcl_gate.samples import Sample, gate_samples
+from bfcl_gate.samples import Sample, sample_of
 
 PREFLIGHT_IDS = tuple(f"simple_python_{number}" for number in range(5))
 
@@ -26,9 +27,14 @@ class PreflightReport:
     raw: str | None = None
 
 
+def preflight_samples(policy: GatePolicy) -> tuple[Sample, ...]:
+    """Return the five questions; the context has to hold them too."""
+    return tuple(sample_of(sample_id, tools=policy.tool_schemas) for sample_id in PREFLIGHT_IDS)
+
+
 def preflight(engine: Engine, policy: GatePolicy) -> PreflightReport:
     """Ask simple_python_0…4. Raises EngineError when the engine is gone or answers none of them."""
-    samples = [sample for sample in gate_samples(tools=policy.tool_schemas) if sample.id in PREFLIGHT_IDS]
+    samples = preflight_samples(policy)
     answers = tuple(ask(engine, samples, policy))
     if all(answer.error is not None for answer in answers):
         raise EngineError(f"The preflight got no answer to any of its five questions ({answers[0].error}).")
@@ -39,7 +45,9 @@ def preflight(engine: Engine, policy: GatePolicy) -> PreflightReport:
     return PreflightReport(passed=False, answers=answers, cause=cause, raw=answered[0].text)
 
 
-def _likely_cause(engine: Engine, samples: list[Sample], policy: GatePolicy, answers: list[Answer]) -> str:
+def _likely_cause(
+    engine: Engine, samples: Sequence[Sample], policy: GatePolicy, answers: list[Answer]
+) -> str:
     if all(not (answer.text or "").strip() for answer in answers):
         return (
             "every answer is empty: the template or its end-of-generation token may not be the model's own; "
@@ -70,7 +78,7 @@ def _ignores_tools(engine: Engine, sample: Sample, policy: GatePolicy) -> bool:
 
 
 def _leniently_called(
-    engine: Engine, samples: list[Sample], policy: GatePolicy, answers: list[Answer]
+    engine: Engine, samples: Sequence[Sample], policy: GatePolicy, answers: list[Answer]
 ) -> bool:
     info, lenient = engine.info(), replace(policy, calls="lenient")
     by_id = {sample.id: sample for sample in samples}

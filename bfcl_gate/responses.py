@@ -12,7 +12,7 @@ from bfcl_gate.gate_file import StoredGate, load_gate
 from bfcl_gate.identity import samples_id
 from bfcl_gate.ruleset import KNOWN_SAMPLES, PARTIAL, GatePolicy
 from bfcl_gate.run_folder import JOURNAL
-from bfcl_gate.samples import gate_samples
+from bfcl_gate.samples import Sample, sample_ids, sample_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +50,7 @@ def sample_name(responses: Responses) -> str:
     """Return the known sample that the ids make up; `file` for a run's complete own sample, else `partial`."""
     ids = [row.id for row in responses.rows]
     for name in KNOWN_SAMPLES:
-        if sorted(ids) == sorted(sample.id for sample in gate_samples(name)):
+        if sorted(ids) == sorted(sample_ids(name)):
             return name
     complete = responses.header and responses.header.get("samples_sha256") == samples_id(ids)
     return "file" if complete else PARTIAL
@@ -58,14 +58,15 @@ def sample_name(responses: Responses) -> str:
 
 def mark_responses(responses: Responses, policy: GatePolicy) -> tuple[Answer, ...]:
     """Judge stored answers. Raises InputError for an id that BFCL v4 does not have."""
-    samples = {sample.id: sample for sample in gate_samples("full", tools=policy.tool_schemas)}
-    unknown = next((row for row in responses.rows if row.id not in samples), None)
-    if unknown is not None:
-        raise InputError(
-            f"{unknown.where}: field 'id' is {unknown.id!r}; expected the id of a single-turn BFCL v4 entry, such "
-            "as simple_python_0."
-        )
+    samples = {row.id: _sample(row, policy) for row in responses.rows}
     return tuple(mark_answer(samples[row.id], row.reply, policy, row.case) for row in responses.rows)
+
+
+def _sample(row: Response, policy: GatePolicy) -> Sample:
+    try:
+        return sample_of(row.id, tools=policy.tool_schemas)
+    except InputError as error:
+        raise InputError(f"{row.where}: field 'id': {error}") from error
 
 
 def _of_gate(stored: StoredGate) -> Responses:

@@ -46,6 +46,16 @@ def gate_samples(sample: str | Path = "mlperf", *, tools: str = "mlperf") -> tup
     return tuple(_sample(found, tools) for found in _chosen(sample))
 
 
+def sample_ids(sample: str | Path) -> tuple[str, ...]:
+    """Return the ids of a sample in the order of `gate_samples`, without putting the questions into words."""
+    return tuple(found.id for found in _chosen(sample))
+
+
+def sample_of(sample_id: str, *, tools: str = "mlperf") -> Sample:
+    """Return one sample. Raises InputError for an id that BFCL v4 does not have."""
+    return _sample(entry(sample_id), tools)
+
+
 def quick_ids() -> tuple[str, ...]:
     """Return the ids of the quick sample, in the order of the 995 (rule: see quick_sample.json)."""
     listed = json.loads(resources.files("bfcl_gate").joinpath("quick_sample.json").read_text("utf-8"))

@@ -58,7 +58,7 @@ def gate_object(
         "partial": bool(missing),
         "sample": policy.sample_name,
         "reference": None if line is None else line.reference,
-        "line": None if line is None else _line(line),
+        "line": None if line is None else line_object(line),
         "rules": policy.rules,
         "tool_schemas": policy.tool_schemas,
         "calls": policy.calls,
@@ -106,7 +106,8 @@ def judge_preflight(report: PreflightReport, policy: GatePolicy) -> dict[str, An
     }
 
 
-def _line(line: Line) -> dict[str, Any]:
+def line_object(line: Line) -> dict[str, Any]:
+    """Return what result.json keeps of a line."""
     names = ("source", "overall", "normalized", "reference_overall", "note")
     return {name: getattr(line, name) for name in names}
 

@@ -106,6 +106,7 @@ def _run(
     report: ReportOptions,
 ) -> NoReturn:
     from bfcl_gate.gate import gate_request
+    from bfcl_gate.preflight import preflight_samples
 
     if resume and output is None:
         raise InputError("--resume needs --output DIR, the folder of the run to continue.")
@@ -113,7 +114,8 @@ def _run(
     job = _prepare(options, policy, lines, output, until_decided, settings)
     if (finished := _finished(job, resume)) is not None:
         leave_with(finished, (), report)
-    engine = open_engine(settings, [[gate_request(sample, policy)] for sample in job.samples])
+    asked = (*job.samples, *preflight_samples(policy))
+    engine = open_engine(settings, [[gate_request(sample, policy)] for sample in asked])
     try:
         answers, verdict = _gate(engine, job)
     finally:
@@ -149,6 +151,7 @@ def _finished(job: _Job, resume: bool) -> dict[str, Any] | None:
     """Open the output folder; return the gate object of a run that is already finished there."""
     from bfcl_gate.identity import require_same
     from bfcl_gate.run_folder import MANIFEST, RESULT, open_folder, read_json
+    from bfcl_gate.verdict import line_object
 
     if job.output is None:
         return None
@@ -159,7 +162,14 @@ def _finished(job: _Job, resume: bool) -> dict[str, Any] | None:
     present = {"policy": asdict(job.policy), "model": dict(job.model)}
     require_same(str(job.output), {key: manifest.get(key) for key in present}, present)
     found: dict[str, Any] = read_json(job.output / RESULT)["gate"]
-    return None if found["partial"] and found["samples"] and not job.until_decided else found
+    if found["partial"] and found["samples"] and not job.until_decided:
+        return None
+    if found["line"] is not None and found["line"] != line_object(job.line):
+        raise InputError(
+            f"{job.output}: was judged by another line ({found['reference']}). To judge its answers by this one, "
+            f"use bfcl-gate score {job.output} with the line options."
+        )
+    return found
 
 
 def _gate(engine: "Engine", job: _Job) -> "tuple[tuple[Answer, ...], dict[str, Any]]":

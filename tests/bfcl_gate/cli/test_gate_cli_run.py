@@ -1,0 +1,236 @@
+"""`bfcl-gate run` through the command itself, on the scripted engine."""
+
+import json
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from gate_fakes import PROSE, fenced_call, native_call, scripted
+
+from bfcl_gate.cli import main
+from bfcl_gate.cli.engine import EngineOptions, engine_settings, needed_ctx
+from bfcl_gate.errors import EngineError, InputError
+from bfcl_gate.gate_file import load_gate
+from bfcl_gate.model.chat import ChatRequest
+from bfcl_gate.model.engine import EngineSettings
+from bfcl_gate.model.scripted_engine import ScriptedEngine
+from bfcl_gate.preflight import PREFLIGHT_IDS
+
+pytestmark = pytest.mark.usefixtures("bfcl")
+
+run = import_module("bfcl_gate.cli.run")  # the attribute of that name is the command
+IDS = [f"simple_python_{number}" for number in range(8)]
+Says = Callable[[str], object]
+
+
+class Gate:
+    """Runs `bfcl-gate run` in this process, with a scripted engine in place of a model."""
+
+    def __init__(
+        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], folder: Path
+    ) -> None:
+        self._monkeypatch, self._capsys = monkeypatch, capsys
+        self.output = folder / "out"
+        self._ids, self._model = folder / "ids.txt", folder / "tiny.gguf"
+        self._ids.write_text("\n".join(IDS))
+        self._model.write_bytes(b"GGUF")
+        self.engine: ScriptedEngine | None = None
+
+    def _settings(self, *_: object) -> EngineSettings:
+        return EngineSettings(model_path=self._model, model_sha256="0" * 64, ctx=0)
+
+    def __call__(self, says: Says, *arguments: object) -> tuple[int, str, str]:
+        self.engine = scripted(IDS, says)
+        self._monkeypatch.setattr(run, "engine_settings", self._settings)
+        self._monkeypatch.setattr(run, "open_engine", lambda *_: self.engine)
+        self._monkeypatch.setattr(
+            sys, "argv", ["bfcl-gate", "run", "--sample", str(self._ids), *map(str, arguments)]
+        )
+        with pytest.raises(SystemExit) as left:
+            main()
+        out, err = self._capsys.readouterr()
+        return int(left.value.code or 0), out, err
+
+    @property
+    def asked(self) -> int:
+        """Questions of the gate itself, the five of the preflight left out."""
+        assert self.engine is not None
+        return max(0, len(self.engine.calls) - len(PREFLIGHT_IDS))
+
+
+@pytest.fixture
+def gate(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Gate:
+    return Gate(monkeypatch, capsys, tmp_path)
+
+
+def mostly_right(sample_id: str) -> str:
+    return PROSE if sample_id == IDS[7] else fenced_call(sample_id)
+
+
+def test_a_run_reports_the_verdict_and_keeps_everything(gate: Gate) -> None:
+    code, out, err = gate(mostly_right, "--min-overall", "0.8", "--output", gate.output)
+    assert code == 0
+    assert out.startswith("BFCL gate: PASSED (file sample, 8 answers; rules mlperf,")
+    assert "overall accuracy: 87.50%, at or above the line 80.00% (explicit minima)" in out
+    assert "Misses\nsimple_python_7" in out
+    assert "gate: 8 of 8" in err
+    manifest, result = (json.loads((gate.output / name).read_text()) for name in ("run.json", "result.json"))
+    assert result["gate"]["passed"] is True
+    assert result["gate"]["native"]["overall_accuracy"] == 0.0
+    assert (
+        result["model"]
+        == manifest["model"]
+        == {
+            "name": "qwen2.5-coder-0.5b",
+            "file": "tiny.gguf",
+            "sha256": "0" * 64,
+            "bytes": 4,
+        }
+    )
+    assert result["engine_id"] == manifest["engine_id"]
+    assert load_gate(gate.output).header["gate_id"] == result["gate_id"]  # type: ignore[index]
+
+
+def test_a_missed_line_exits_1(gate: Gate) -> None:
+    assert gate(mostly_right, "--min-overall", "0.9")[0] == 1
+
+
+def test_without_any_line_the_mlperf_lines_apply_and_the_ways_to_another_are_named(gate: Gate) -> None:
+    code, out, _ = gate(fenced_call)
+    assert code == 0
+    assert "the MLPerf v6.1 lines of Qwen3.6-27B apply" in out
+    assert "--baseline DIR" in out
+
+
+def test_a_failed_preflight_is_a_verdict_with_a_cause_and_one_raw_answer(gate: Gate) -> None:
+    code, out, _ = gate(lambda _: "\x1b[31mno", "--output", gate.output)
+    assert code == 1
+    assert gate.asked == 0
+    assert "FAILED  preflight: no answer of five attempts a tool call" in out
+    assert "\\x1b[31mno" in out
+    assert json.loads((gate.output / "result.json").read_text())["gate"]["passed"] is False
+
+
+def test_fenced_calls_judged_natively_fail_at_the_preflight_with_that_cause(gate: Gate) -> None:
+    code, out, _ = gate(fenced_call, "--calls", "native")
+    assert code == 1
+    assert "--calls lenient" in out
+
+
+def test_stopping_when_decided_asks_less_and_says_so(gate: Gate) -> None:
+    code, out, _ = gate(native_call, "--min-overall", "0.5", "--until-decided", "--output", gate.output)
+    assert (code, gate.asked) == (0, 4)
+    assert "4 answers of 8" in out
+    assert "Partial: stopped after 4 of 8 samples" in out
+    code, out, _ = gate(native_call, "--min-overall", "0.5", "--output", gate.output, "--resume")
+    assert code == 0
+    assert "8 answers;" in out
+
+
+def test_an_existing_run_is_refused_without_resume(gate: Gate) -> None:
+    gate(native_call, "--output", gate.output)
+    code, _, err = gate(native_call, "--output", gate.output)
+    assert code == 2
+    assert "--resume" in err
+
+
+def test_resuming_a_finished_run_prints_its_report_and_returns_its_code_without_asking(gate: Gate) -> None:
+    first = gate(mostly_right, "--min-overall", "0.9", "--output", gate.output)
+    again = gate(mostly_right, "--min-overall", "0.9", "--output", gate.output, "--resume")
+    assert (first[0], again[0]) == (1, 1)
+    assert gate.engine is not None
+    assert gate.engine.calls == []
+    assert again[1].splitlines()[0] == first[1].splitlines()[0]
+
+
+def test_resuming_with_other_options_is_refused_and_the_field_named(gate: Gate) -> None:
+    gate(native_call, "--output", gate.output)
+    code, _, err = gate(native_call, "--output", gate.output, "--resume", "--rules", "official")
+    assert code == 2
+    assert 'policy.rules: "mlperf" -> "official"' in err
+
+
+def test_resuming_a_finished_run_with_another_line_is_refused(gate: Gate) -> None:
+    gate(native_call, "--min-overall", "0.9", "--output", gate.output)
+    code, _, err = gate(native_call, "--min-overall", "0.5", "--output", gate.output, "--resume")
+    assert code == 2
+    assert "bfcl-gate score" in err
+
+
+def test_an_interrupted_run_keeps_its_answers_and_says_how_to_continue(gate: Gate) -> None:
+    def interrupted(sample_id: str) -> str:
+        if sample_id == IDS[6]:
+            raise KeyboardInterrupt
+        return native_call(sample_id)
+
+    code, out, err = gate(interrupted, "--output", gate.output)
+    assert (code, out) == (130, "")
+    assert "--resume" in err
+    assert [answer.id for answer in load_gate(gate.output).answers] == IDS[:6]
+    code, out, _ = gate(native_call, "--output", gate.output, "--resume", "--min-overall", "1")
+    assert code == 0
+    assert gate.engine is not None
+    assert len(gate.engine.calls) == 2
+
+
+def test_a_lost_engine_exits_3_and_keeps_its_answers(gate: Gate) -> None:
+    code, out, err = gate(
+        lambda i: EngineError("killed by signal 9") if i == IDS[6] else native_call(i),
+        "--output",
+        gate.output,
+    )
+    assert (code, out) == (3, "")
+    assert "killed by signal 9" in err
+    assert "--resume" in err
+    assert len(load_gate(gate.output).answers) == 6
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--min-overall", "50"),
+        ("--rules", "mine"),
+        ("--reference", "nobody"),
+        ("--resume",),
+        ("--max-tokens", "0"),
+    ],
+)
+def test_bad_options_exit_2_before_anything_is_asked(gate: Gate, arguments: tuple[str, ...]) -> None:
+    code, out, err = gate(native_call, *arguments)
+    assert (code, out) == (2, "")
+    assert gate.engine is not None
+    assert gate.engine.calls == []
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (
+            EngineOptions(endpoint="http://localhost:1", threads=2, kv_type="q8_0"),
+            "--threads, --kv-type: an endpoint",
+        ),
+        (EngineOptions(api_key_env="KEY"), "--api-key-env"),
+        (EngineOptions(kv_type="q2"), "--kv-type 'q2'"),
+        (EngineOptions(flash_attn="maybe"), "--flash-attn 'maybe'"),
+        (EngineOptions(speculative="much"), "--speculative 'much'"),
+    ],
+)
+def test_engine_options_that_do_not_fit_are_refused(options: EngineOptions, told: str) -> None:
+    with pytest.raises(InputError) as caught:
+        engine_settings(options)
+    assert told in str(caught.value)
+
+
+def test_the_context_holds_the_largest_prompt_and_its_longest_answer_in_steps_of_256() -> None:
+    engine = ScriptedEngine(lambda _: PROSE)
+    small, large = (
+        ChatRequest(messages=({"role": "user", "content": "word " * count},), max_tokens=100)
+        for count in (10, 400)
+    )
+    prompt = engine.plan([large])[0].prompt_tokens
+    assert 400 < prompt < 412
+    assert needed_ctx(engine, [[small], [large]]) == 512
+    assert needed_ctx(engine, [[small]]) == 256
