@@ -103,8 +103,8 @@ def write_gguf(
 ) -> Path:
     """Write a model and return its path.
 
-    `answers`: "digits" (some digits, then end of turn), "endless" (digits, never an end) or "empty" (end of turn
-    at once; kind "attention" only).
+    `answers`: "digits" (some digits, then end of turn), "endless" (digits, never an end) or "empty" (end of
+    turn at once; kind "attention" only).
     """
     architecture, metadata, shapes = _ARCHITECTURES[kind]()
     rng = np.random.default_rng(seed)
@@ -115,6 +115,8 @@ def write_gguf(
         **shapes,
     }
     weights = {name: _weights(rng, name, shape) for name, shape in shapes.items()}
+    if kind == "window":
+        weights["token_embd.weight"] /= _EMBED**0.5  # gemma multiplies by it
     weights["output.weight"] = _output(rng, len(tokens), answers)
     if answers == "empty":
         weights["output.bias"] = np.where(np.arange(len(tokens)) == END, 1e4, 0.0).astype(np.float32)
@@ -131,7 +133,7 @@ def _weights(rng: np.random.Generator, name: str, shape: tuple[int, ...]) -> "np
     if "norm" in name:
         return 1 + values / 10
     if name.endswith("ssm_a"):
-        return -np.abs(values) - np.float32(0.1)
+        return np.float32(-0.01) - np.abs(values) / 20  # a state that fades over some fifty tokens
     if name == "token_embd.weight":
         return values
     return values * np.float32(1.5 / shape[0] ** 0.5 if len(shape) > 1 else 0.1)
@@ -187,9 +189,9 @@ def _attention() -> tuple[str, dict[str, Any], dict[str, tuple[int, ...]]]:
 
 
 def _window() -> tuple[str, dict[str, Any], dict[str, tuple[int, ...]]]:
-    norms = {
-        name: (_EMBED,) for name in ("post_attention_norm.weight", "ffn_norm.weight", "post_ffw_norm.weight")
-    }
+    norms = dict.fromkeys(
+        ("post_attention_norm.weight", "ffn_norm.weight", "post_ffw_norm.weight"), (_EMBED,)
+    )
     metadata = {
         **_common(3),
         "attention.sliding_window": 32,

@@ -55,7 +55,8 @@ class PlannedTurn:
     (0 on a trajectory's first turn, at most prompt_tokens - 1); `keep` is the position in this turn's
     prompt and answer up to which the next turn's prompt agrees with it, so where a recurrent model
     must take its snapshot. `answer_extends` says whether the render with the answer extends the
-    prompt; None without a recorded answer.
+    prompt; None without a recorded answer. `shielded` counts the texts of control tokens that content of the
+    prompt spelt and that were kept plain text.
     """
 
     prompt_tokens: int
@@ -64,6 +65,7 @@ class PlannedTurn:
     possible_natural: int
     keep: int
     answer_extends: bool | None
+    shielded: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +75,9 @@ class TimedResponse:
     The end-of-generation token counts as output and has a timestamp; `text` leaves it out. What an
     engine cannot know is None. `error` is why no complete answer came back. `tool_calls` is what a
     server parsed itself (None from a local engine). `agreed_tokens`: forced steps whose argmax was the
-    recorded token. `token_ids` are the output tokens of a local engine.
+    recorded token. `token_ids` are the output tokens of a local engine. `held_tokens` is how much of the prompt the
+    cache held when it was asked: reused_tokens is below it where the model's memory could not be taken back so far.
+    `shielded` is as in PlannedTurn.
     """
 
     text: str | None
@@ -82,6 +86,7 @@ class TimedResponse:
     tool_calls: tuple[Mapping[str, Any], ...] | None = None
     reasoning: str | None = None
     input_tokens: int | None = None
+    held_tokens: int | None = None
     reused_tokens: int | None = None
     evaluated_tokens: int | None = None
     output_tokens: int | None = None
@@ -92,6 +97,7 @@ class TimedResponse:
     completed_ns: int
     agreed_tokens: int | None = None
     token_ids: tuple[int, ...] = ()
+    shielded: int | None = None
 
 
 class Engine(Protocol):

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from bfcl_gate.model.engine import PlannedTurn
 
 
-
 def common_prefix(a: "array[int]", b: "array[int]") -> int:
     """Return how many leading tokens `a` and `b` share, by bisection over slice comparisons."""
     low, high = 0, min(len(a), len(b))
@@ -33,7 +32,11 @@ def reusable(prompt: "array[int]", previous: "array[int] | None") -> int:
 
 
 def plan_trajectory(
-    prompts: Sequence["array[int]"], answers: Sequence["array[int] | None"], extends: Sequence[bool | None], forced: bool
+    prompts: Sequence["array[int]"],
+    answers: Sequence["array[int] | None"],
+    extends: Sequence[bool | None],
+    forced: bool,
+    shielded: Sequence[int] = (),
 ) -> tuple[PlannedTurn, ...]:
     """Return the plan of the turns of one trajectory; all sequences have one entry a turn.
 
@@ -52,8 +55,16 @@ def plan_trajectory(
             possible_natural=natural_tokens,
             keep=keep,
             answer_extends=extended,
+            shielded=shielded_texts,
         )
-        for prompt, answer, forced_tokens, natural_tokens, keep, extended in zip(
-            prompts, answers, by_forced, by_natural, keeps, extends, strict=True
+        for prompt, answer, forced_tokens, natural_tokens, keep, extended, shielded_texts in zip(
+            prompts,
+            answers,
+            by_forced,
+            by_natural,
+            keeps,
+            extends,
+            shielded or [0] * len(prompts),
+            strict=True,
         )
     )

@@ -92,7 +92,9 @@ class ScriptedEngine:
         prompt = self._prompt(request)
         limit = len(tokens) if request.forced else request.max_tokens
         if len(prompt) + min(limit, len(tokens)) > self._ctx:
-            raise ContextOverflowError(f"A prompt of {len(prompt)} tokens does not fit the context of {self._ctx}.")
+            raise ContextOverflowError(
+                f"A prompt of {len(prompt)} tokens does not fit the context of {self._ctx}."
+            )
         reused = reusable(prompt, self._cached)
         submitted = self._now
         rendered = submitted + RENDER_NS

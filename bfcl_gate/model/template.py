@@ -1,139 +1,114 @@
 """Chat templates: messages and tools in, the prompt's text out, the way serving engines render it.
 
-A template comes out of a downloaded model file, so it is run in jinja's immutable sandbox. It knows no
-tokens: what is special in the text is the vocabulary's business.
+Templates in the wild disagree on what a message is; what is put right here is what serving engines put
+right: arguments as objects, no null content, `developer` and `system` where a template lacks them. A
+template knows no tokens: what is special in the text is the vocabulary's business.
 """
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
 from typing import Any
-
-from jinja2 import TemplateError, nodes
-from jinja2.ext import Extension, loopcontrols
-from jinja2.parser import Parser
-from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from bfcl_gate.errors import InputError
 from bfcl_gate.model.chat import Message, Tool
+from bfcl_gate.model.sandbox import CLOCK, FAILURES, Sandbox
 
-CLOCK = datetime(2026, 1, 1)
-"""What a template that prints today's date is told: a prompt must not change from one day to the next."""
-
-_FAILURES = (TemplateError, TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RecursionError)
-
-
-class _GenerationBlock(Extension):
-    """`{% generation %}` marks the assistant's tokens for training; for a prompt its body is all there is."""
-
-    tags = {"generation"}  # noqa: RUF012 - the attribute jinja reads
-
-    def parse(self, parser: Parser) -> list[nodes.Node]:
-        next(parser.stream)
-        return parser.parse_statements(("name:endgeneration",), drop_needle=True)
-
-
-def _tojson(
-    value: Any, indent: int | None = None, separators: tuple[str, str] | None = None, sort_keys: bool = False
-) -> str:
-    """`tojson` as the field's templates expect it: no HTML escaping, characters as they are."""
-    return json.dumps(value, ensure_ascii=False, indent=indent, separators=separators, sort_keys=sort_keys)
-
-
-def _raise(message: str) -> None:
-    raise TemplateError(message)
-
-
-def _environment() -> ImmutableSandboxedEnvironment:
-    environment = ImmutableSandboxedEnvironment(
-        trim_blocks=True, lstrip_blocks=True, extensions=[loopcontrols, _GenerationBlock]
-    )
-    environment.filters["tojson"] = _tojson
-    environment.filters["from_json"] = json.loads
-    environment.globals["raise_exception"] = _raise
-    environment.globals["strftime_now"] = CLOCK.strftime
-    return environment
-
-
-def _object_arguments(message: Message) -> Message:
-    """Return the message with JSON-text arguments as objects, which most templates print or iterate."""
-    calls = message.get("tool_calls")
-    if not calls:
-        return message
-    return {**message, "tool_calls": [_object_call(call) for call in calls]}
-
-
-def _object_call(call: Mapping[str, Any]) -> Mapping[str, Any]:
-    function = call["function"]
-    try:
-        arguments = json.loads(function["arguments"])
-    except (TypeError, ValueError):
-        return call
-    if not isinstance(arguments, dict):
-        return call
-    return {**call, "function": {**function, "arguments": arguments}}
+_RESERVED = ("messages", "tools", "add_generation_prompt")
+_NEEDLE = "needle"
 
 
 class ChatTemplate:
     """A compiled chat template with its fixed variables.
 
-    Raises InputError when the source does not compile.
+    `guard` is applied to every text of messages and tools before rendering, after JSON in it was decoded; it may
+    put marks into it. Raises InputError when the source does not compile or `arguments` (--template-arg) cannot
+    be given.
     """
 
-    def __init__(self, source: str, *, bos: str = "", eos: str = "", arguments: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        source: str,
+        *,
+        arguments: Mapping[str, Any],
+        bos: str = "",
+        eos: str = "",
+        guard: Callable[[str], str] = str,
+    ) -> None:
         self.source = source
+        self._guard = guard
+        for name in _RESERVED:
+            if name in arguments:
+                raise InputError(
+                    f"--template-arg {name}: every prompt gives the template its own {name}; leave it out."
+                )
         self._variables = {
             "bos_token": bos,
             "eos_token": eos,
             "date_string": CLOCK.strftime("%d %b %Y"),
             **arguments,
         }
+        self._sandbox = Sandbox(self._copy)
         try:
-            self._template = _environment().from_string(source)
-        except _FAILURES as error:
+            self._template = self._sandbox.from_string(source)
+        except FAILURES as error:
             raise InputError(
-                f"The model's chat template does not compile ({error}). Expected a Jinja template; give a "
+                f"The model's chat template does not compile ({_short(error)}). Expected a Jinja template; give a "
                 "corrected one with --chat-template FILE."
             ) from error
+        self._takes_system = self._prints_system()
 
-    def render(
-        self,
-        messages: Sequence[Message],
-        tools: Sequence[Tool],
-        *,
-        generation_prompt: bool,
-        content: Callable[[Any], Any] = lambda value: value,
-    ) -> str:
-        """Return the prompt's text; `content` is applied to every message and tool before rendering.
+    def _prints_system(self) -> bool:
+        """Whether the template takes a system message; some refuse it, some drop it without a word."""
+        messages = [{"role": "system", "content": _NEEDLE}, {"role": "user", "content": "x"}]
+        try:
+            return _NEEDLE in self._render(messages, (), True)
+        except FAILURES:
+            return False
+
+    def render(self, messages: Sequence[Message], tools: Sequence[Tool], *, generation_prompt: bool) -> str:
+        """Return the prompt's text.
 
         Arguments of earlier calls are given as objects and, where a template cannot take those, as text.
         Raises InputError when the template refuses the conversation.
         """
-        plain = [self._message(content(message)) for message in messages]
+        said = [self._message(message) for message in messages]
+        if not self._takes_system:
+            said = _without_system(said)
         try:
-            return self._render([_object_arguments(m) for m in plain], content(list(tools)), generation_prompt)
-        except _FAILURES as first:
+            return self._render([_object_arguments(message) for message in said], tools, generation_prompt)
+        except FAILURES as first:
             try:
-                return self._render(plain, content(list(tools)), generation_prompt)
-            except _FAILURES:
+                return self._render(said, tools, generation_prompt)
+            except FAILURES:
+                roles = ", ".join(dict.fromkeys(str(m.get("role")) for m in messages))
                 raise InputError(
-                    f"The model's chat template cannot render this conversation ({first}). Its roles are "
-                    f"{', '.join(dict.fromkeys(str(m.get('role')) for m in messages))}; use a model whose template "
-                    "knows them and tools, or give one with --chat-template FILE."
+                    f"The model's chat template cannot render this conversation ({_short(first)}). Its roles are "
+                    f"{_short(roles)}; use a model whose template knows them and tools, or give one with "
+                    "--chat-template FILE."
                 ) from first
 
     def _render(self, messages: Sequence[Message], tools: Sequence[Tool], generation_prompt: bool) -> str:
-        return self._template.render(
+        variables = {
             **self._variables,
-            messages=messages,
-            tools=tools or None,
-            add_generation_prompt=generation_prompt,
-        )
+            "messages": self._copy(messages),
+            "tools": self._copy(tools) if tools else None,
+            "add_generation_prompt": generation_prompt,
+        }
+        return self._sandbox.run(self._template, variables)
+
+    def _copy(self, value: Any) -> Any:
+        """Return a copy a template may change, every text of it guarded, names of fields too."""
+        if isinstance(value, str):
+            return self._guard(value)
+        if isinstance(value, Mapping):
+            return {self._copy(key): self._copy(item) for key, item in value.items()}
+        if isinstance(value, list | tuple):
+            return [self._copy(item) for item in value]
+        return value
 
     def _message(self, message: Message) -> Message:
         """Return the message with text content, and with `developer` as `system` where the template lacks it."""
-        changed = dict(message)
-        changed["content"] = "" if message.get("content") is None else message["content"]
+        changed = {**message, "content": _text_content(message.get("content"))}
         if message.get("role") == "developer" and "developer" not in self.source:
             changed["role"] = "system"
         return changed
@@ -147,3 +122,51 @@ class ChatTemplate:
         except InputError:
             return ""
         return opened[len(asked) :] if opened.startswith(asked) else ""
+
+
+def _short(problem: object) -> str:
+    """Return a problem's text without the megabyte a template may have put into it."""
+    text = str(problem) or type(problem).__name__
+    return text if len(text) <= 300 else text[:300] + "…"
+
+
+def _text_content(content: Any) -> str:
+    """Return message content as text; raises InputError for parts that are not text."""
+    if content is None or isinstance(content, str):
+        return content or ""
+    parts = content if isinstance(content, list | tuple) else [content]
+    if not all(isinstance(part, Mapping) and isinstance(part.get("text"), str) for part in parts):
+        raise InputError(
+            f"A message's content is {type(content).__name__}; expected text, text parts or null."
+        )
+    return "\n".join(part["text"] for part in parts)
+
+
+def _without_system(messages: Sequence[Message]) -> list[Message]:
+    """Return the messages with the text of a leading system message before that of the first user message."""
+    if not messages or messages[0].get("role") != "system":
+        return list(messages)
+    system, *others = messages
+    user = next((i for i, message in enumerate(others) if message.get("role") == "user"), None)
+    if user is None:
+        return [{**system, "role": "user"}, *others]
+    others[user] = {**others[user], "content": f"{system['content']}\n\n{others[user]['content']}"}
+    return others
+
+
+def _object_arguments(message: Message) -> Message:
+    """Return the message with JSON-text arguments as objects, which most templates print or iterate."""
+    calls = message.get("tool_calls")
+    return {**message, "tool_calls": [_object_call(call) for call in calls]} if calls else message
+
+
+def _object_call(call: Mapping[str, Any]) -> Mapping[str, Any]:
+    function = call["function"]
+    given = function.get("arguments")
+    if not isinstance(given, str) and given is not None:
+        return call
+    try:
+        arguments = json.loads(given or "{}")
+    except ValueError:
+        return call
+    return {**call, "function": {**function, "arguments": arguments}} if isinstance(arguments, dict) else call

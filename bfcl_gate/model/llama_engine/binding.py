@@ -5,6 +5,7 @@ was garbage-collected, a message printed over the user's screen.
 """
 
 import ctypes
+import re
 import sys
 from collections import deque
 from collections.abc import Callable
@@ -16,12 +17,15 @@ from llama_cpp import llama_cpp as api
 
 from bfcl_gate.errors import EngineError
 
+_DEBUG = 1  # ggml_log_level; llama.cpp says it in ggml.h only
+
 LOG: deque[str] = deque(maxlen=400)
-"""The last lines llama.cpp logged; bounded, and nearly silent while decoding."""
+"""The last lines llama.cpp logged, without debugging; bounded, and silent while decoding."""
 
 
 def _log(level: int, text: bytes, _data: object) -> None:
-    LOG.append(text.decode(errors="replace"))
+    if level != _DEBUG:
+        LOG.append(text.decode(errors="replace"))
 
 
 # ctypes keeps no reference to a callback: without these module-level names llama.cpp would call freed memory.
@@ -81,6 +85,12 @@ def devices() -> tuple[str, ...]:
         f"{library.ggml_backend_dev_name(h).decode()}: {library.ggml_backend_dev_description(h).decode()}"
         for h in handles
     )
+
+
+def offloaded_layers() -> int:
+    """Return how many layers the model loaded last has on a GPU, as llama.cpp's log says; 0 where it says nothing."""
+    found = re.findall(r"offloaded (\d+)/\d+ layers", "".join(LOG))
+    return int(found[-1]) if found else 0
 
 
 def log_tail(lines: int = 4) -> str:

@@ -5,6 +5,7 @@ grows, prints or allocates per token.
 """
 
 import ctypes
+import math
 from array import array
 from time import perf_counter_ns
 from typing import Any, NamedTuple
@@ -15,6 +16,7 @@ from llama_cpp import llama_cpp as api
 from bfcl_gate.errors import EngineError
 from bfcl_gate.model.engine import EngineSettings
 from bfcl_gate.model.llama_engine.binding import FLAG_IS_SET, log_tail, with_fields
+from bfcl_gate.model.llama_engine.memory import Memory, RowMemory, StateMemory, holds_states
 
 N_BATCH = 512
 """Tokens per llama_decode call and per graph run: the canonical chunk a prompt is evaluated in."""
@@ -37,38 +39,16 @@ class Decoded(NamedTuple):
 
 
 class Decoder:
-    """A context of one sequence and what its cache holds."""
+    """A context of one conversation. `cached` are the tokens of it that a next prompt may build on."""
 
-    def __init__(self, model: Any, settings: EngineSettings, threads: int, n_vocab: int, stop: StopFlag) -> None:
+    def __init__(
+        self, model: Any, settings: EngineSettings, threads: int, n_vocab: int, stop: StopFlag
+    ) -> None:
         self._stop = stop
-        self._parameters = with_fields(
-            api.llama_context_default_params(),
-            n_ctx=settings.ctx,
-            n_batch=N_BATCH,
-            n_ubatch=N_BATCH,
-            n_seq_max=1,
-            n_outputs_max=1,
-            n_threads=threads,
-            n_threads_batch=threads,
-            flash_attn_type=(
-                api.LLAMA_FLASH_ATTN_TYPE_ENABLED if settings.flash_attn else api.LLAMA_FLASH_ATTN_TYPE_DISABLED
-            ),
-            type_k=KV_TYPES[settings.kv_type],
-            type_v=KV_TYPES[settings.kv_type],
-            swa_full=True,
-            offload_kqv=True,
-            no_perf=True,
-            abort_callback=FLAG_IS_SET,
-            abort_callback_data=ctypes.addressof(stop),
-        )
-        self._context = api.llama_init_from_model(model, self._parameters)
-        if not self._context:
-            raise EngineError(
-                f"llama.cpp could not make a context of {settings.ctx} tokens with {settings.kv_type} KV cache "
-                f"({log_tail()}). Free memory, or lower --ctx or --kv-type."
-            )
+        kind = StateMemory if holds_states(model) else RowMemory
+        self._context = self._open(model, settings, threads, kind.sequences)
+        self._memory: Memory = kind(self._context)
         self.n_ctx: int = api.llama_n_ctx(self._context)
-        self._memory = api.llama_get_memory(self._context)
         self._n_vocab = n_vocab
         self._logits_address = 0
         self._logits = np.empty(0, dtype=np.float32)
@@ -80,31 +60,65 @@ class Decoder:
         for i in range(N_BATCH):
             self._batch.seq_id[i][0] = 0
         self.cached: array[int] = array("i")
-        self.rollback_failures = 0
+
+    def _open(self, model: Any, settings: EngineSettings, threads: int, sequences: int) -> Any:
+        parameters = with_fields(
+            api.llama_context_default_params(),
+            n_ctx=settings.ctx,
+            n_batch=N_BATCH,
+            n_ubatch=N_BATCH,
+            n_seq_max=sequences,
+            kv_unified=sequences > 1,
+            n_outputs_max=sequences,  # llama.cpp asserts one for each sequence
+            n_threads=threads,
+            n_threads_batch=threads,
+            flash_attn_type=(
+                api.LLAMA_FLASH_ATTN_TYPE_ENABLED
+                if settings.flash_attn
+                else api.LLAMA_FLASH_ATTN_TYPE_DISABLED
+            ),
+            type_k=KV_TYPES[settings.kv_type],
+            type_v=KV_TYPES[settings.kv_type],
+            swa_full=True,
+            offload_kqv=True,
+            no_perf=True,
+            abort_callback=FLAG_IS_SET,
+            abort_callback_data=ctypes.addressof(self._stop),
+        )
+        context = api.llama_init_from_model(model, parameters)
+        if not context:
+            raise EngineError(
+                f"llama.cpp could not make a context of {settings.ctx} tokens with {settings.kv_type} KV cache "
+                f"({log_tail()}). Free memory, or lower --ctx or --kv-type."
+            )
+        return context
 
     def rewind(self, keep: int) -> int:
-        """Cut the cache to its first `keep` tokens and return how many it still holds: `keep`, or 0.
+        """Cut what is cached to its first `keep` tokens, or to fewer where this model cannot; return how many."""
+        kept = self._memory.rewind(keep)
+        del self.cached[kept:]
+        return kept
 
-        A memory that cannot be cut there (recurrent state, a slid window) is emptied and counted, so a
-        wrong state is never built upon.
-        """
-        if 0 < keep and api.llama_memory_seq_rm(self._memory, 0, keep, -1) and self._holds(keep):
-            del self.cached[keep:]
-            return keep
-        self.rollback_failures += keep > 0
-        api.llama_memory_clear(self._memory, True)
+    def forget(self) -> None:
+        """Empty the memory, whatever it holds."""
+        self._memory.forget()
         del self.cached[:]
-        return 0
 
-    def _holds(self, keep: int) -> bool:
-        first, last = (f(self._memory, 0) for f in (api.llama_memory_seq_pos_min, api.llama_memory_seq_pos_max))
-        return bool(first == 0 and last == keep - 1)
+    def prefill(self, tokens: "array[int]", start: int, mark: int) -> None:
+        """Evaluate tokens[start:] in chunks of N_BATCH from `start` on, with logits for the last one only.
 
-    def prefill(self, tokens: "array[int]", start: int) -> None:
-        """Evaluate tokens[start:] in chunks of N_BATCH from `start` on, with logits for the last one only."""
+        Where the memory needs marks the chunks also end at `mark`.
+        """
+        if self._memory.needs_marks and max(start, 1) <= mark <= len(tokens):
+            self._evaluate(tokens, start, mark)
+            self._memory.mark()
+            start = mark
+        self._evaluate(tokens, start, len(tokens))
+
+    def _evaluate(self, tokens: "array[int]", start: int, stop: int) -> None:
         view = np.frombuffer(tokens, dtype=np.int32)
-        for begin in range(start, len(tokens), N_BATCH):
-            end = min(begin + N_BATCH, len(tokens))
+        for begin in range(start, stop, N_BATCH):
+            end = min(begin + N_BATCH, stop)
             count = end - begin
             self._token[:count] = view[begin:end]
             self._pos[:count] = np.arange(begin, end, dtype=np.int32)
@@ -119,7 +133,9 @@ class Decoder:
             return
         if status == 2 or self._stop[0]:
             raise Cancelled
-        raise EngineError(f"llama.cpp could not evaluate a batch (llama_decode returned {status}: {log_tail()}).")
+        raise EngineError(
+            f"llama.cpp could not evaluate a batch (llama_decode returned {status}: {log_tail()})."
+        )
 
     def _step(self, token: int, position: int) -> None:
         self._token[0] = token
@@ -137,19 +153,28 @@ class Decoder:
         return self._logits
 
     def _pick(self) -> int:
-        # argmax takes the lowest id among equals, so ties do not depend on the build.
-        return int(np.argmax(self.logits()))
+        # argmax takes the lowest id among equals, so ties do not depend on the build; it takes a NaN before all.
+        logits = self.logits()
+        best = int(np.argmax(logits))
+        if math.isnan(logits[best]):
+            raise EngineError(
+                "The model computed logits that are no numbers; its file or the device is broken."
+            )
+        return best
 
-    def follow(self, start: int, answer: "array[int]") -> Decoded:
+    def follow(self, start: int, answer: "array[int]", mark: int) -> Decoded:
         """Decode a known answer: compute every step's logits, then take the recorded token.
 
         The prompt of `start` tokens was just prefilled; the last answer token is not evaluated.
         """
         stamps = array("q", bytes(8 * len(answer)))
+        mark = mark if self._memory.needs_marks else 0
         agreed = 0
         for i, token in enumerate(answer):
             if i:
                 self._step(answer[i - 1], start + i - 1)
+                if start + i == mark:
+                    self._memory.mark()
             agreed += self._pick() == token
             stamps[i] = perf_counter_ns()
         return Decoded(answer, stamps, agreed)

@@ -1,21 +1,24 @@
 """Text to token ids and back, without losing a token of any vocabulary."""
 
 import ctypes
-import re
 from array import array
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from llama_cpp import llama_cpp as api
 
-from bfcl_gate.errors import EngineError
+from bfcl_gate.errors import EngineError, InputError
 from bfcl_gate.model.chat import Message, Tool
+from bfcl_gate.model.llama_engine.shield import Shield
 from bfcl_gate.model.template import ChatTemplate
 
-# Private-use characters no text is likely to hold; they mark where a control token's text stood.
-_MARK = "\ue0f0{}\ue0f1"
-_MARKED = re.compile("\ue0f0([0-9]+)\ue0f1")
+
+class Prompt(NamedTuple):
+    """A rendered conversation: its token ids, and how often its content spelt a control token."""
+
+    tokens: "array[int]"
+    shielded: int
 
 
 class Vocabulary:
@@ -45,15 +48,11 @@ class Vocabulary:
         return self.text_of(self.bos)
 
     @cached_property
-    def control_texts(self) -> tuple[str, ...]:
-        """The texts of all control tokens, longest first."""
-        control = api.LLAMA_TOKEN_ATTR_CONTROL
+    def shield(self) -> Shield:
+        """What keeps the texts of this vocabulary's control tokens plain where content spells them."""
+        control = api.LLAMA_TOKEN_ATTR_CONTROL | api.LLAMA_TOKEN_ATTR_UNKNOWN
         found = (t for t in range(self.size) if api.llama_vocab_get_attr(self._vocab, t) & control)
-        return tuple(sorted({self.text_of(t) for t in found} - {""}, key=len, reverse=True))
-
-    @cached_property
-    def _control_pattern(self) -> re.Pattern[str]:
-        return re.compile("|".join(map(re.escape, self.control_texts)) or "(?!)")
+        return Shield(self.text_of(token) for token in found)
 
     def _tokens(self, text: str, *, special: bool) -> "array[int]":
         data = text.encode("utf-8", errors="replace")
@@ -67,41 +66,37 @@ class Vocabulary:
         return tokens
 
     def tokenise(self, text: str) -> "array[int]":
-        """Tokenise a rendered prompt as one string, control tokens recognised, BOS exactly once if wanted.
+        """Tokenise a rendered prompt, its own control tokens recognised, BOS exactly once if wanted.
 
-        Where content carried the text of a control token (`shield`) it is split around exactly that text,
-        which stays plain text: a tool result must not be able to end the turn it stands in.
+        Where content carried the text of a control token (`shield`), the piece between the template's control tokens
+        stays plain text.
         """
         tokens: array[int] = array("i")
-        for place, piece in enumerate(_MARKED.split(text)):
-            shielded = place % 2 == 1
-            tokens += self._tokens(self.control_texts[int(piece)] if shielded else piece, special=not shielded)
+        for piece, special in self.shield.parts(text):
+            tokens += self._tokens(piece, special=special)
         if self._add_bos and (not tokens or tokens[0] != self.bos):
             tokens.insert(0, self.bos)
         return tokens
 
-    def shield(self, value: Any) -> Any:
-        """Return message or tool content with the text of control tokens marked; most content is as it was."""
-        if isinstance(value, str):
-            return self._shield_text(value)
-        if isinstance(value, Mapping):
-            return {key: self.shield(item) for key, item in value.items()}
-        if isinstance(value, list | tuple):
-            return [self.shield(item) for item in value]
-        return value
-
-    def _shield_text(self, text: str) -> str:
-        if not any(control in text for control in self.control_texts):
-            return text
-        return self._control_pattern.sub(lambda m: _MARK.format(self.control_texts.index(m.group())), text)
-
     def prompt(
-        self, template: ChatTemplate, messages: Iterable[Message], tools: Iterable[Tool], *, generation_prompt: bool
-    ) -> "array[int]":
-        """Render a conversation and return its token ids."""
-        return self.tokenise(
-            template.render(list(messages), list(tools), generation_prompt=generation_prompt, content=self.shield)
-        )
+        self,
+        template: ChatTemplate,
+        messages: Sequence[Message],
+        tools: Sequence[Tool],
+        *,
+        generation_prompt: bool,
+    ) -> Prompt:
+        """Render a conversation with a template guarded by this vocabulary's shield and return its token ids.
+
+        Raises InputError when the template refuses the conversation or writes nothing.
+        """
+        text = template.render(messages, tools, generation_prompt=generation_prompt)
+        tokens = self.tokenise(text)
+        if not tokens:
+            raise InputError(
+                "The model's chat template renders this conversation to nothing; give one with --chat-template FILE."
+            )
+        return Prompt(tokens, self.shield.count(text))
 
     def piece(self, token: int) -> bytes:
         """Return the bytes of one token, control tokens included, of any length."""

@@ -1,0 +1,104 @@
+"""What a context remembers of a conversation, and how far it can be taken back.
+
+Attention keeps a row for every token, so it can be cut anywhere. A recurrent layer keeps one state that
+every token overwrites: the only ways back are to the place where a copy was taken, or to the beginning.
+"""
+
+from typing import Any, Protocol
+
+from llama_cpp import llama_cpp as api
+
+_SEQUENCE, _SHADOW = 0, 1
+
+
+class Memory(Protocol):
+    """The memory of one conversation, `evaluated` tokens long."""
+
+    sequences: int  # how many sequences its context must be made for
+    needs_marks: bool  # whether it can go back to marked places only
+
+    def mark(self) -> None:
+        """Make the present length a place to come back to."""
+        ...
+
+    def rewind(self, keep: int) -> int:
+        """Go back to `keep` tokens or the nearest place before, and return the tokens kept.
+
+        What is kept is verified: what llama.cpp says it did and what it then holds. Anything in doubt is
+        forgotten, so that nothing is ever built on a wrong state.
+        """
+        ...
+
+    def forget(self) -> int:
+        """Empty everything and return 0, the tokens kept."""
+        ...
+
+
+def holds_states(model: Any) -> bool:
+    """Whether the model has recurrent layers (all of them, or some beside attention)."""
+    return bool(api.llama_model_is_recurrent(model) or api.llama_model_is_hybrid(model))
+
+
+class RowMemory:
+    """Attention only, sliding windows included: llama.cpp keeps their whole past with `swa_full`."""
+
+    sequences = 1
+    needs_marks = False
+
+    def __init__(self, context: Any) -> None:
+        self._memory = api.llama_get_memory(context)
+
+    def mark(self) -> None:
+        """Nothing to do: every place can be reached."""
+
+    def rewind(self, keep: int) -> int:
+        if _length(self._memory) == keep:
+            return keep
+        removed = keep > 0 and api.llama_memory_seq_rm(self._memory, _SEQUENCE, keep, -1)
+        # A window that was not kept whole lets itself be cut and reports a later first position; the answer
+        # would be wrong without any error.
+        first = api.llama_memory_seq_pos_min(self._memory, _SEQUENCE)
+        return keep if removed and first == 0 and _length(self._memory) == keep else self.forget()
+
+    def forget(self) -> int:
+        return _clear(self._memory)
+
+
+class StateMemory:
+    """Recurrent layers, alone or beside attention: a second sequence holds the copy taken at the mark.
+
+    The copy is lazy and stays on the device: the two sequences share one state until the first is evaluated
+    further. Its price is the memory of one more state.
+    """
+
+    sequences = 2
+    needs_marks = True
+
+    def __init__(self, context: Any) -> None:
+        self._memory = api.llama_get_memory(context)
+
+    def mark(self) -> None:
+        api.llama_memory_seq_rm(self._memory, _SHADOW, -1, -1)
+        api.llama_memory_seq_cp(self._memory, _SEQUENCE, _SHADOW, -1, -1)
+
+    def rewind(self, keep: int) -> int:
+        if _length(self._memory) == keep:
+            return keep
+        marked = _length(self._memory, _SHADOW)
+        if not 0 < marked <= keep:
+            return self.forget()
+        removed = api.llama_memory_seq_rm(self._memory, _SEQUENCE, -1, -1)
+        api.llama_memory_seq_cp(self._memory, _SHADOW, _SEQUENCE, -1, -1)
+        return marked if removed and _length(self._memory) == marked else self.forget()
+
+    def forget(self) -> int:
+        return _clear(self._memory)
+
+
+def _length(memory: Any, sequence: int = _SEQUENCE) -> int:
+    return int(api.llama_memory_seq_pos_max(memory, sequence)) + 1
+
+
+def _clear(memory: Any) -> int:
+    api.llama_memory_clear(memory, True)
+    return 0
