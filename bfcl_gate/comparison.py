@@ -3,9 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bfcl_gate.answers import MODES, marks_of
+from bfcl_gate.answers import marks_of
 from bfcl_gate.errors import InputError
 from bfcl_gate.gate_file import StoredGate
+from bfcl_gate.readings import MODES
 from bfcl_gate.scoring import score
 from bfcl_gate.significance import compare_marks
 

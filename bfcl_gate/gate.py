@@ -4,13 +4,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bfcl_gate.answers import Answer, Reply, mark_answer
+from bfcl_gate.answers import Answer, mark_answer
 from bfcl_gate.errors import EngineError, InputError
 from bfcl_gate.gate_file import gate_header, load_gate
 from bfcl_gate.identity import require_same
 from bfcl_gate.journal import Journal
 from bfcl_gate.model.chat import ChatRequest
 from bfcl_gate.model.engine import Engine, EngineInfo, TimedResponse
+from bfcl_gate.readings import Reply
 from bfcl_gate.ruleset import GatePolicy
 from bfcl_gate.samples import Sample
 

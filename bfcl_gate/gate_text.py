@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bfcl_gate.answers import MODES, Answer
+from bfcl_gate.answers import Answer
+from bfcl_gate.readings import MODES
 
 Gate = Mapping[str, Any]
 

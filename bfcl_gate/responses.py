@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bfcl_gate.answers import Answer, Reply, mark_answer, reply_of
+from bfcl_gate.answers import Answer, mark_answer, reply_of
 from bfcl_gate.errors import InputError
 from bfcl_gate.gate_file import StoredGate, load_gate
 from bfcl_gate.identity import samples_id
+from bfcl_gate.readings import Reply
 from bfcl_gate.ruleset import KNOWN_SAMPLES, PARTIAL, GatePolicy
 from bfcl_gate.run_folder import JOURNAL
 from bfcl_gate.samples import Sample, sample_ids, sample_of

@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from bfcl_gate.answers import MODES, Answer, marks_of
+from bfcl_gate.answers import Answer, marks_of
 from bfcl_gate.decision import Check, decide, failing_count, is_screening, passes
 from bfcl_gate.lines import Line, LineOptions, resolve_line
 from bfcl_gate.notes import notes_on
 from bfcl_gate.preflight import PreflightReport
+from bfcl_gate.readings import MODES
 from bfcl_gate.ruleset import GatePolicy
 from bfcl_gate.scoring import Scores, score
 from bfcl_gate.significance import compare_marks, false_fail_probability, visible_accuracy

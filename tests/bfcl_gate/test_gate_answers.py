@@ -5,7 +5,8 @@ import json
 import pytest
 from gate_fakes import answer, fenced_call, native_call, samples_of
 
-from bfcl_gate.answers import REQUEST_FAILED, Answer, Reply, mark_answer, marks_of, reply_of
+from bfcl_gate.answers import REQUEST_FAILED, Answer, mark_answer, marks_of, reply_of
+from bfcl_gate.readings import Reply
 from bfcl_gate.ruleset import GatePolicy
 
 pytestmark = pytest.mark.usefixtures("bfcl")
