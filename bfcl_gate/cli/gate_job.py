@@ -1,0 +1,149 @@
+"""One gate to run: prepared before anything is loaded, asked, judged, kept in its folder."""
+
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bfcl_gate.cli.engine import EngineOptions, describe_model
+from bfcl_gate.cli.progress import shown
+from bfcl_gate.cli.shell import INTERRUPTED, safe_text
+from bfcl_gate.errors import EngineError, InputError
+from bfcl_gate.ruleset import GatePolicy
+
+if TYPE_CHECKING:
+    from bfcl_gate.answers import Answer
+    from bfcl_gate.lines import Line, LineOptions
+    from bfcl_gate.model.engine import Engine, EngineSettings
+    from bfcl_gate.samples import Sample
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateJob:
+    """One gate to run. `model` goes into the files as it is."""
+
+    samples: "tuple[Sample, ...]"
+    policy: GatePolicy
+    line: "Line"
+    model: Mapping[str, Any]
+    output: Path | None
+    until_decided: bool
+
+    @property
+    def ids(self) -> list[str]:
+        return [sample.id for sample in self.samples]
+
+
+def prepare_job(
+    options: EngineOptions,
+    policy: GatePolicy,
+    lines: "LineOptions",
+    output: Path | None,
+    until_decided: bool,
+    settings: "EngineSettings",
+) -> GateJob:
+    """Resolve samples and line before anything is loaded, so that a wrong option costs seconds."""
+    from bfcl_gate.lines import resolve_line
+    from bfcl_gate.samples import gate_samples
+
+    samples = gate_samples(policy.sample, tools=policy.tool_schemas)
+    line = resolve_line(lines, [sample.id for sample in samples], policy, settings.model_sha256)
+    return GateJob(
+        samples=samples,
+        policy=policy,
+        line=line,
+        model=describe_model(options, settings),
+        output=output,
+        until_decided=until_decided,
+    )
+
+
+def finished_gate(job: GateJob, resume: bool) -> dict[str, Any] | None:
+    """Open the output folder; return the gate object of a run that is already finished there."""
+    from bfcl_gate.identity import require_same
+    from bfcl_gate.run_folder import MANIFEST, RESULT, open_folder, read_json
+    from bfcl_gate.verdict import line_object
+
+    if job.output is None:
+        return None
+    open_folder(job.output, resume=resume)
+    if not (job.output / RESULT).exists():
+        return None
+    manifest = read_json(job.output / MANIFEST)
+    present = {"policy": asdict(job.policy), "model": dict(job.model)}
+    require_same(str(job.output), {key: manifest.get(key) for key in present}, present)
+    found: dict[str, Any] = read_json(job.output / RESULT)["gate"]
+    if found["partial"] and found["samples"] and not job.until_decided:
+        return None
+    if found["line"] is not None and found["line"] != line_object(job.line):
+        raise InputError(
+            f"{job.output}: was judged by another line ({found['reference']}). To judge its answers by this one, "
+            f"use bfcl-gate score {job.output} with the line options."
+        )
+    return found
+
+
+def run_gate(engine: "Engine", job: GateJob) -> "tuple[tuple[Answer, ...], dict[str, Any]]":
+    from bfcl_gate.preflight import preflight
+    from bfcl_gate.run_folder import JOURNAL, RESULT, write_json
+    from bfcl_gate.verdict import gate_object, judge_preflight
+
+    facts = _keep_manifest(engine, job)
+    answers: tuple[Answer, ...] = ()
+    begun = job.output is not None and (job.output / JOURNAL).exists()
+    report = None if begun else preflight(engine, job.policy)
+    if report is not None and not report.passed:
+        verdict = judge_preflight(report, job.policy)
+    else:
+        answers = _ask(engine, job)
+        verdict = gate_object(answers, job.ids, job.policy, job.line)
+    if job.output is not None:
+        write_json(job.output / RESULT, {**facts, "gate": verdict})
+    return answers, verdict
+
+
+def _ask(engine: "Engine", job: GateJob) -> "tuple[Answer, ...]":
+    """Ask until done; what was answered is on disk where the run has a folder, however it ends."""
+    from bfcl_gate.decision import is_screening, until_decided
+    from bfcl_gate.gate import ask, ask_and_keep
+    from bfcl_gate.run_folder import JOURNAL
+
+    if job.output is None:
+        asked = ask(engine, job.samples, job.policy)
+    else:
+        asked = ask_and_keep(engine, job.samples, job.policy, job.output / JOURNAL)
+    if job.until_decided:
+        screening = is_screening(job.policy.sample, job.line)
+        asked = until_decided(asked, job.ids, job.line, screening=screening)
+    try:
+        return tuple(shown(asked, "gate", len(job.samples)))
+    except KeyboardInterrupt:
+        sys.stderr.write(safe_text(f"Interrupted. {_how_to_continue(job)}\n"))
+        raise SystemExit(INTERRUPTED) from None
+    except EngineError:
+        sys.stderr.write(safe_text(f"{_how_to_continue(job)}\n"))
+        raise
+
+
+def _how_to_continue(job: GateJob) -> str:
+    if job.output is None:
+        return "Nothing was kept; with --output DIR a run can be continued."
+    return f"The finished answers are in {job.output}; continue with the same options and --resume."
+
+
+def _keep_manifest(engine: "Engine", job: GateJob) -> dict[str, Any]:
+    """Return what identifies the run for result.json; write run.json where a folder is new."""
+    from bfcl_gate.gate_file import gate_header
+    from bfcl_gate.run_folder import MANIFEST, new_manifest, write_json
+
+    info = engine.info()
+    facts = new_manifest(
+        gate_header(info, job.policy, job.samples),
+        policy=asdict(job.policy),
+        model=dict(job.model),
+        engine={"kind": info.kind, "ctx": info.ctx, **info.identity, **info.details},
+    )
+    if job.output is not None and not (job.output / MANIFEST).exists():
+        write_json(job.output / MANIFEST, facts)
+    return facts
