@@ -53,7 +53,7 @@ class Entry:
 def entries(subset: str) -> tuple[Entry, ...]:
     """Return all entries of one of `CATEGORIES` in file order.
 
-    Raises SourceError where the data cannot be fetched or does not look like BFCL v4.
+    Raises SourceError where the data cannot be had.
     """
     answers = {} if subset in WITHOUT_ANSWERS else _answers(subset)
     rows = _rows(f"BFCL_v4_{subset}.json")
@@ -62,7 +62,8 @@ def entries(subset: str) -> tuple[Entry, ...]:
 
 def entry(sample_id: str) -> Entry:
     """Return the entry of that id. Raises InputError where BFCL v4 has no such single-turn entry."""
-    found = _by_id(sample_id.rpartition("_")[0]).get(sample_id)
+    subset = sample_id.rpartition("_")[0]
+    found = _by_id(subset).get(sample_id) if subset in CATEGORIES else None
     if found is None:
         raise InputError(
             f"{sample_id!r} is not the id of a single-turn BFCL v4 entry; expected one such as "
@@ -73,7 +74,7 @@ def entry(sample_id: str) -> Entry:
 
 @cache
 def _by_id(subset: str) -> dict[str, Entry]:
-    return {found.id: found for found in entries(subset)} if subset in CATEGORIES else {}
+    return {found.id: found for found in entries(subset)}
 
 
 def _entry(subset: str, row: dict[str, Any], answers: tuple[dict[str, Any], ...]) -> Entry:
@@ -87,20 +88,19 @@ def _answers(subset: str) -> dict[str, tuple[dict[str, Any], ...]]:
 
 
 def _rows(name: str) -> list[dict[str, Any]]:
-    source = _source()
-    root: Any = source if source.is_dir() else zipfile.Path(source)
+    wheel = _wheel()
     try:
-        text: str = root.joinpath("bfcl_eval", "data", *name.split("/")).read_text(encoding="utf-8")
-        return [json.loads(line) for line in text.split("\n") if line.strip()]
-    except (OSError, KeyError, ValueError) as error:
+        with zipfile.ZipFile(wheel) as archive:
+            lines = archive.read(f"bfcl_eval/data/{name}").decode("utf-8").split("\n")
+    except (OSError, zipfile.BadZipFile) as error:
         raise SourceError(
-            f"{source}: cannot read bfcl_eval/data/{name} of the BFCL data ({error})."
+            f"{wheel}: cannot read bfcl_eval/data/{name} of the BFCL data ({error})."
         ) from error
+    return [json.loads(line) for line in lines if line.strip()]
 
 
 @cache
-def _source() -> Path:
-    """Return the wheel (or unpacked folder) that holds `bfcl_eval/data`."""
+def _wheel() -> Path:
     from bfcl_gate.download import fetch_bfcl  # only who reads data pays for what can download it
 
     return fetch_bfcl()

@@ -5,7 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from bfcl_gate.checker import java, javascript
-from bfcl_gate.checker.unscorable import arguments_not_an_object, not_json, number_out_of_range
+from bfcl_gate.checker.unscorable import (
+    ARGUMENTS_NOT_AN_OBJECT,
+    NOT_JSON,
+    NUMBER_OUT_OF_RANGE,
+    UnscorableError,
+)
 from bfcl_gate.checker.values import OPTIONAL, Declared, value_error
 from bfcl_gate.dataset import Entry
 from bfcl_gate.tools import tool_name
@@ -81,7 +86,7 @@ def _function(entry: Entry, answer: Mapping[str, Any]) -> Schema:
 
 def _call_error(subset: str, function: Schema, answer: Mapping[str, Any], call: Call) -> str | None:
     if not isinstance(call.name, Hashable):
-        raise not_json()
+        raise UnscorableError(NOT_JSON)
     if call.name != tool_name(function["name"]):
         return "simple_function_checker:wrong_func_name"
     required = function["parameters"]["required"]
@@ -96,7 +101,7 @@ def _not_an_object_error(arguments: Any, required: Sequence[str]) -> str:
     """The reference looks for the required names in a list or text too, and dies on what passes that."""
     if isinstance(arguments, (list, str)) and any(name not in arguments for name in required):
         return "simple_function_checker:missing_required"
-    raise arguments_not_an_object()
+    raise UnscorableError(ARGUMENTS_NOT_AN_OBJECT)
 
 
 def _arguments_error(
@@ -132,4 +137,4 @@ def _promoted(value: Any) -> Any:
     try:
         return float(value) if type(value) is int else value
     except OverflowError as error:
-        raise number_out_of_range() from error
+        raise UnscorableError(NUMBER_OUT_OF_RANGE) from error

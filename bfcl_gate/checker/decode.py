@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bfcl_gate.checker.calls import Call
-from bfcl_gate.checker.unscorable import UnscorableError, not_json
+from bfcl_gate.checker.unscorable import NOT_JSON, UnscorableError
 
 DEPTH = 500
 """JSON nested deeper than this is undecodable everywhere, whatever the interpreter's own limit is."""
@@ -33,9 +33,9 @@ def dumps(value: Any) -> str:
     try:
         text = json.dumps(value)
     except (TypeError, ValueError, RecursionError) as error:
-        raise not_json() from error
+        raise UnscorableError(NOT_JSON) from error
     if _too_deep(text):
-        raise not_json()
+        raise UnscorableError(NOT_JSON)
     return text
 
 

@@ -4,11 +4,12 @@ import ast
 import re
 import warnings
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from bfcl_gate.checker.calls import Call
 from bfcl_gate.checker.decode import dumps, loads
-from bfcl_gate.checker.unscorable import not_json
+from bfcl_gate.checker.unscorable import NOT_JSON, UnscorableError
 
 _NEVER_CALLS = frozenset(
     (
@@ -25,6 +26,9 @@ _MARKS = re.compile(r"[\\'\"()]")
 _LONGEST_ARGUMENTS = 20_000
 """Longer than any possible answer; within it Python's parser is safe to use on hostile text."""
 
+_MOST_CALLS = 1_000
+"""A text with more calls is wrong whatever they are: no entry expects more than eight."""
+
 _PASSES = 8
 """Openings that never close cost one pass over the text each. Without backslashes three passes settle all."""
 
@@ -39,7 +43,7 @@ def extract_calls(text: str) -> list[Call]:
         return [Call(name=item["name"], arguments=_decoded(item.get("arguments", {}))) for item in items]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a model's odd escapes are no warning for the user
-        return list(_text_calls(text))
+        return list(islice(_text_calls(text), _MOST_CALLS))
 
 
 def has_structured_calls(text: str) -> bool:
@@ -160,4 +164,4 @@ def _literal(node: ast.expr) -> Any:
     except (ValueError, SyntaxError):
         return ast.unparse(node)
     except TypeError as error:  # a list as a key; the reference dies on it
-        raise not_json() from error
+        raise UnscorableError(NOT_JSON) from error

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from bfcl_gate.checker.unscorable import number_out_of_range
+from bfcl_gate.checker.unscorable import NUMBER_OUT_OF_RANGE, UnscorableError
 
 WHOLE = re.compile(r"-?\d+\n?")
 """Full matches only; like `$`, it tolerates one newline at the end."""
@@ -52,7 +52,7 @@ def whole(digits: str) -> int:
     try:
         return int(digits)
     except ValueError as error:
-        raise number_out_of_range() from error
+        raise UnscorableError(NUMBER_OUT_OF_RANGE) from error
 
 
 def number_or_text(text: str) -> Any:

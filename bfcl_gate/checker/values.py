@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bfcl_gate.checker.unscorable import not_comparable
+from bfcl_gate.checker.unscorable import NOT_COMPARABLE, UnscorableError
 
 OPTIONAL = ""
 
@@ -81,7 +81,7 @@ def _dicts_error(value: Sequence[Any], alternatives: Sequence[Any]) -> str | Non
     error: str | None = "list_dict_checker:unclear"
     for alternative in alternatives:
         if not isinstance(alternative, (list, str)):
-            raise not_comparable()
+            raise UnscorableError(NOT_COMPARABLE)
         error = _positions_error(value, alternative)
         if error is None:
             return None
@@ -109,7 +109,7 @@ def _dict_error(value: Any, alternatives: Sequence[Any]) -> str | None:
 def _members_error(value: Any, alternative: Any) -> str | None:
     """Each member is compared with its own list of alternatives; a missing key outranks a wrong value."""
     if not isinstance(value, dict) or not isinstance(alternative, dict):
-        raise not_comparable()
+        raise UnscorableError(NOT_COMPARABLE)
     error = next((error for key in value if (error := _member_error(key, value[key], alternative))), None)
     for key, allowed in alternative.items():
         if key not in value and OPTIONAL not in _iterable(allowed):
@@ -130,7 +130,7 @@ def _plain_elements(values: Any) -> list[Any]:
 def _iterable(values: Any) -> list[Any] | str:
     """Alternatives are lists; one published entry holds text instead, which BFCL reads letter by letter."""
     if not isinstance(values, (list, str)):
-        raise not_comparable()
+        raise UnscorableError(NOT_COMPARABLE)
     return values
 
 

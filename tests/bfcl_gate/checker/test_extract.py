@@ -70,3 +70,7 @@ def test_only_the_openai_shape_counts_as_a_structured_call() -> None:
     assert not has_structured_calls('[{"name": "f"}]')
     assert not has_structured_calls("f(x=1)")
     assert not has_structured_calls("[]")
+
+
+def test_a_text_of_very_many_calls_is_read_only_as_far_as_can_matter() -> None:
+    assert len(extract_calls("f(x=1)" * 5_000)) == 1_000
