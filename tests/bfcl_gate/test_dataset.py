@@ -75,3 +75,9 @@ def is_readable(alternative: Any) -> bool:
     if isinstance(alternative, dict):
         return all(isinstance(allowed, list) for allowed in alternative.values())
     return True
+
+
+def test_no_answer_comes_near_the_bounds_of_the_text_extractor(bfcl: Path) -> None:
+    """It reads at most 1,000 calls, each of at most 20,000 characters."""
+    assert max(len(found.answers) for found in everything()) == 8
+    assert max(len(repr(answer)) for found in everything() for answer in found.answers) < 5_000
