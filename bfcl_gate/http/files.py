@@ -1,4 +1,4 @@
-"""The HTTP client: files over HTTPS, with timeouts, resumption and one clear paragraph for every failure."""
+"""Files over HTTPS, with timeouts, resumption and one clear paragraph for every failure."""
 
 import ipaddress
 import shutil

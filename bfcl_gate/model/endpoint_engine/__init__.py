@@ -1,0 +1,208 @@
+"""A model behind an OpenAI-compatible server, asked as the MLPerf reference asks: streamed, once, greedy.
+
+What the server does with its cache, its template and its settings is its own affair: nothing of that can be proved,
+so the identity of such a model is what the server states.
+"""
+
+from collections.abc import Sequence
+from time import perf_counter_ns
+from urllib.parse import quote
+
+from bfcl_gate.errors import EngineError, InputError
+from bfcl_gate.http import BrokenError, Connection, Incoming, UnreachableError, Watchdog, broken_by
+from bfcl_gate.model.chat import ChatRequest
+from bfcl_gate.model.endpoint_engine.address import Address, address_of
+from bfcl_gate.model.endpoint_engine.answer import Answer
+from bfcl_gate.model.endpoint_engine.body import limits_of, request_body
+from bfcl_gate.model.endpoint_engine.events import DONE, events
+from bfcl_gate.model.endpoint_engine.faults import Discretion, FaultError, fault_of_broken, require_stream
+from bfcl_gate.model.endpoint_engine.server import describe_server, served_model
+from bfcl_gate.model.endpoint_engine.settings import EndpointSettings, additions_of, info_of
+from bfcl_gate.model.engine import EngineInfo, PlannedTurn, TimedResponse
+
+__all__ = ["EndpointEngine", "EndpointSettings", "address_of", "model_of"]
+
+AFTER_DONE_S = 2.0
+_VISIBLE = "".join(map(chr, range(0x21, 0x7F)))
+
+
+def model_of(address: Address) -> str:
+    """Return the name of the only model a server serves. Raises InputError, or EngineError where it is not there."""
+    connection = Connection({})
+    try:
+        return served_model(connection, address, None)
+    finally:
+        connection.close()
+
+
+class EndpointEngine:
+    """Engine at the other end of a URL. Requests may run at once in several threads, each on its own connection.
+
+    Raises EngineError when the server cannot be reached or refuses, InputError for a model that it does not serve.
+    """
+
+    def __init__(self, settings: EndpointSettings) -> None:
+        self._settings = settings
+        self._address = settings.address
+        self._idle = [Connection({})]
+        self._busy: set[Connection] = set()
+        self._stated: dict[str, str] = {}
+        self._closed = False
+        try:
+            self._server = describe_server(self._idle[0], settings.address, settings.model)
+        except BaseException:
+            self.close()
+            raise
+        self._additions = additions_of(settings, self._server)
+        self._info = info_of(settings, self._server, self._additions)
+
+    def info(self) -> EngineInfo:
+        return self._info
+
+    def plan(self, requests: Sequence[ChatRequest]) -> tuple[PlannedTurn, ...] | None:
+        """Return None: only the server can count tokens."""
+        return None
+
+    def generate(self, request: ChatRequest, keep: int = 0) -> TimedResponse:
+        """Ask once. What goes wrong after the connection was made is the response's `error`, `kind: sentence`.
+
+        Raises EngineError where no connection can be made (the server is gone) and when cancelled.
+        """
+        if request.forced:
+            raise InputError("An endpoint decodes its own answers; replay with --decode natural.")
+        if self._closed:
+            raise EngineError("This engine was closed and cannot answer.")
+        answer = Answer(
+            max_tokens=request.max_tokens,
+            role_is_token=self._server.llama_cpp,
+            discretion=self._address.discretion,
+        )
+        submitted_ns, error = perf_counter_ns(), None
+        try:
+            completed_ns = self._ask(request, answer)
+            self._check(request, answer)
+        except FaultError as fault:
+            completed_ns, error = perf_counter_ns(), str(fault)
+        return _response(answer, submitted_ns, completed_ns, error)
+
+    def _ask(self, request: ChatRequest, answer: Answer) -> int:
+        """Send the request and read its answer; return when it was complete. Raises FaultError and EngineError."""
+        body = request_body(request, self._server.model, self._settings.seed, self._additions)
+        limits = limits_of(body, request.max_tokens, self._settings.timeout_s)
+        completed_ns: int | None = None
+        connection = self._take_connection()
+        try:
+            with connection.request(
+                "POST", self._address.chat, limits, body=body, headers=self._headers(request)
+            ) as (incoming, watchdog):
+                completed_ns = _read(incoming, watchdog, answer, self._address.discretion)
+                watchdog.finish_within(AFTER_DONE_S)
+                for _ in incoming.pieces:  # to the end, so that the connection can be used again
+                    pass
+        except UnreachableError as error:
+            raise EngineError(
+                f"The server cannot be reached ({error}). Start it again; a run with --output continues with --resume."
+            ) from None
+        except BrokenError as broken:
+            if broken.kind == "cancelled":
+                raise EngineError("The answer was cancelled.") from None
+            if completed_ns is None:
+                raise fault_of_broken(broken) from None
+        finally:
+            self._put_back(connection)
+        assert completed_ns is not None
+        return completed_ns
+
+    def _headers(self, request: ChatRequest) -> dict[str, str]:
+        headers = {"Content-Type": "application/json", "Accept": "text/event-stream", **self._address.headers}
+        if request.session is not None:
+            headers["X-Session-ID"] = quote(request.session, safe=_VISIBLE)
+        return headers
+
+    def _take_connection(self) -> Connection:
+        connection = self._idle.pop() if self._idle else Connection({})
+        self._busy.add(connection)
+        return connection
+
+    def _put_back(self, connection: Connection) -> None:
+        self._busy.discard(connection)
+        if self._closed:
+            connection.close()
+        else:
+            self._idle.append(connection)
+
+    def _check(self, request: ChatRequest, answer: Answer) -> None:
+        """Raise FaultError for a whole answer that is not the asked one."""
+        output_tokens = answer.counts().output_tokens
+        if output_tokens is not None and output_tokens > request.max_tokens:
+            raise FaultError(
+                "over_limit",
+                f"the answer has {output_tokens} tokens where at most {request.max_tokens} were asked for; this server "
+                "may not know max_completion_tokens",
+            )
+        watched = ("model", "system_fingerprint") if self._server.llama_cpp else ("model",)
+        for key in watched:
+            if (
+                key in answer.stated
+                and self._stated.setdefault(key, answer.stated[key]) != answer.stated[key]
+            ):
+                raise FaultError("server_changed", f"the server states another {key} than before")
+
+    def forget(self) -> None:
+        """Do nothing: a server's cache is its own."""
+
+    def cancel(self) -> None:
+        for connection in tuple(self._busy):
+            connection.cancel()
+
+    def close(self) -> None:
+        self._closed = True
+        self.cancel()
+        while self._idle:
+            self._idle.pop().close()
+
+
+def _read(incoming: Incoming, watchdog: Watchdog, answer: Answer, discretion: Discretion) -> int:
+    """Read to the end of the answer and return its instant.
+
+    Raises FaultError, and BrokenError where the watchdog ended it.
+    """
+    require_stream(incoming, discretion)
+    for at_ns, data in events(incoming.pieces):
+        if data == DONE:
+            break
+        if answer.take(data, at_ns):
+            watchdog.progress()
+    else:
+        at_ns = perf_counter_ns()
+        if (broken := broken_by(watchdog)) is not None:
+            raise broken
+    if answer.finish_reason is None:
+        raise FaultError("incomplete", "the stream ended before the answer did: no finish_reason")
+    return at_ns
+
+
+def _response(answer: Answer, submitted_ns: int, completed_ns: int, error: str | None) -> TimedResponse:
+    counts = answer.counts()
+    return TimedResponse(
+        text=answer.text,
+        finish_reason=answer.finish_reason,
+        error=error,
+        tool_calls=answer.tool_calls,
+        reasoning=answer.reasoning,
+        input_tokens=counts.input_tokens,
+        reused_tokens=counts.reused_tokens,
+        evaluated_tokens=counts.evaluated_tokens,
+        output_tokens=counts.output_tokens,
+        submitted_ns=submitted_ns,
+        first_token_ns=answer.token_ns[0] if answer.token_ns else None,
+        token_ns=tuple(answer.token_ns),
+        completed_ns=completed_ns,
+        first_piece_ns=answer.first_piece_ns,
+        first_text_ns=answer.first_text_ns,
+        first_call_ns=answer.first_call_ns,
+        server_prefill_ns=counts.prefill_ns,
+        server_decode_ns=counts.decode_ns,
+        drafted_tokens=counts.drafted_tokens,
+        accepted_tokens=counts.accepted_tokens,
+    )
