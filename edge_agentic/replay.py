@@ -14,7 +14,7 @@ from bfcl_gate.model.chat import ChatRequest, Message, answer_message
 from bfcl_gate.model.engine import Engine, EngineInfo, PlannedTurn, TimedResponse
 from edge_agentic import agreement
 from edge_agentic.trace import Trajectory, Turn
-from edge_agentic.turns import TurnResult
+from edge_agentic.turns import ENDPOINT_READINGS, TurnResult
 
 ABORTED = "not issued: an earlier turn of this trajectory failed"
 TurnKey = tuple[str, int]
@@ -210,6 +210,7 @@ def _result(plan: TurnPlan, response: TimedResponse, options: ReplayOptions, inf
         token_agreement=agreed / output if agreed is not None and output else None,
         agreed_tokens=agreed,
         answer_extends=plan.tokens.answer_extends if plan.tokens else None,
+        **{name: getattr(response, name) for name in ENDPOINT_READINGS},
     )
 
 
@@ -217,6 +218,24 @@ def _scored(
     plan: TurnPlan, response: TimedResponse, options: ReplayOptions, info: EngineInfo
 ) -> tuple[tuple[dict[str, Any], ...], bool | None, float | None]:
     """Return the calls of a natural answer as {name, arguments text}, whether native, and its agreement."""
+    calls, content, native = _read(plan, response, options, info)
+    answer = answer_message(content, calls) if response.error is None else {"role": "assistant"}
+    score = agreement.score(plan.turn.recorded, answer) if plan.turn.recorded else None
+    return calls, native, score
+
+
+def _read(
+    plan: TurnPlan, response: TimedResponse, options: ReplayOptions, info: EngineInfo
+) -> tuple[tuple[dict[str, Any], ...], str, bool | None]:
+    """Return the calls of an answer, its content, and whether the calls are native.
+
+    At an endpoint the server's own calls are the native ones; only where it states none are calls looked for in the
+    content, and only leniently.
+    """
+    if info.kind == "endpoint" and (response.tool_calls or options.calls == "native"):
+        stated = [call["function"] for call in response.tool_calls or ()]
+        calls = tuple({"name": f.get("name", ""), "arguments": f["arguments"]} for f in stated)
+        return calls, response.text or "", True if calls else None
     parsed = parse_tool_calls(
         response.text or "",
         list(plan.request.tools),
@@ -226,9 +245,7 @@ def _scored(
         finish=response.finish_reason or "stop",
     )
     calls = tuple({"name": a.name, "arguments": a.raw_arguments} for a in parsed.attempts)
-    answer = answer_message(parsed.content or "", calls) if response.error is None else {"role": "assistant"}
-    score = agreement.score(plan.turn.recorded, answer) if plan.turn.recorded else None
-    return calls, parsed.native, score
+    return calls, parsed.content or "", parsed.native
 
 
 def _dropped(plan: TurnPlan, options: ReplayOptions) -> TurnResult:

@@ -4,6 +4,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
+ENDPOINT_READINGS = (
+    "first_piece_ns",
+    "first_text_ns",
+    "first_call_ns",
+    "server_prefill_ns",
+    "server_decode_ns",
+    "drafted_tokens",
+    "accepted_tokens",
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnResult:
@@ -11,7 +21,8 @@ class TurnResult:
 
     `turn` is the trace row's turn number, `position` the 0-based place among the turns of the run.
     `possible_tokens` is what a perfect cache could have reused. `agreed_tokens` is the number of forced
-    steps whose argmax was the recorded token and `token_agreement` its share of the output tokens.
+    steps whose argmax was the recorded token and `token_agreement` its share of the output tokens. The fields of
+    ENDPOINT_READINGS are as in TimedResponse and None from a local engine.
     """
 
     trajectory_id: str
@@ -37,6 +48,13 @@ class TurnResult:
     token_agreement: float | None
     agreed_tokens: int | None = None
     answer_extends: bool | None = None
+    first_piece_ns: int | None = None
+    first_text_ns: int | None = None
+    first_call_ns: int | None = None
+    server_prefill_ns: int | None = None
+    server_decode_ns: int | None = None
+    drafted_tokens: int | None = None
+    accepted_tokens: int | None = None
 
     def to_row(self) -> dict[str, Any]:
         """Return the journal row: a flat JSON object."""

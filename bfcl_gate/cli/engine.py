@@ -11,6 +11,7 @@ from bfcl_gate.errors import InputError
 if TYPE_CHECKING:
     from bfcl_gate.cache import Progress
     from bfcl_gate.model.chat import ChatRequest
+    from bfcl_gate.model.endpoint_engine import EndpointSettings
     from bfcl_gate.model.engine import Engine, EngineSettings
 
 _CTX_STEP = 256
@@ -23,6 +24,7 @@ class EngineOptions:
     model: str | None = None
     endpoint: str | None = None
     api_key_env: str | None = None
+    request_timeout: float | None = None
     ctx: int | None = None
     threads: int | None = None
     gpu_layers: int = 0
@@ -35,10 +37,42 @@ class EngineOptions:
     chat_template: Path | None = None
 
 
-_LOCAL_ONLY = ("ctx", "threads", "gpu_layers", "kv_type", "flash_attn", "speculative", "chat_template")
+LOCAL_ONLY = ("ctx", "threads", "gpu_layers", "kv_type", "flash_attn", "speculative", "chat_template")
+"""Options that an endpoint cannot be told."""
+
+_ENDPOINT_ONLY = ("api_key_env", "request_timeout")
 
 
-def engine_settings(options: EngineOptions, progress: "Progress | None" = None) -> "EngineSettings":
+def engine_settings(
+    options: EngineOptions, progress: "Progress | None" = None, *, as_reference: bool = False
+) -> "EngineSettings | EndpointSettings":
+    """Return how to make the engine that the options ask for: a verified local file, or a server.
+
+    `as_reference` keeps the requests to a server to what the MLPerf reference sends. Raises InputError for options
+    that do not fit together, SourceError where the model cannot be had, EngineError where a server that has to name
+    its model is not there.
+    """
+    _check(options)
+    if options.endpoint is not None:
+        return _endpoint_settings(options, options.endpoint, as_reference)
+    return local_settings(options, progress)
+
+
+def _endpoint_settings(options: EngineOptions, url: str, as_reference: bool) -> "EndpointSettings":
+    from bfcl_gate.model.endpoint_engine import EndpointSettings, address_of, model_of
+
+    address = address_of(url, options.api_key_env)
+    return EndpointSettings(
+        address=address,
+        model=model_of(address) if options.model is None else options.model,
+        seed=options.seed,
+        template_args=tuple(_template_arg(given) for given in options.template_args),
+        timeout_s=options.request_timeout,
+        as_reference=as_reference,
+    )
+
+
+def local_settings(options: EngineOptions, progress: "Progress | None" = None) -> "EngineSettings":
     """Resolve the model to a verified file and return the local engine's settings, ctx 0 where not given.
 
     Raises InputError for options that do not fit together, SourceError where the model cannot be had.
@@ -65,23 +99,34 @@ def engine_settings(options: EngineOptions, progress: "Progress | None" = None) 
     )
 
 
-def describe_model(options: EngineOptions, settings: "EngineSettings") -> dict[str, Any]:
-    """Return what is kept of the model's identity; no path of this machine."""
+def describe_model(options: EngineOptions, settings: "EngineSettings | EndpointSettings") -> dict[str, Any]:
+    """Return what is kept of the model's identity: verified by its hash, or as a server states it; no path."""
     from bfcl_gate.model import catalog
+    from bfcl_gate.model.endpoint_engine import public_name
 
+    if settings.model_path is None:
+        return {"name": public_name(settings.model), "identity": "stated"}
     return {
         "name": Path(options.model or catalog.DEFAULT).name,
         "file": settings.model_path.name,
         "sha256": settings.model_sha256,
         "bytes": settings.model_path.stat().st_size,
+        "identity": "verified",
     }
 
 
-def open_engine(settings: "EngineSettings", trajectories: "Sequence[Sequence[ChatRequest]]") -> "Engine":
-    """Load the local engine; a ctx of 0 becomes the smallest multiple of 256 that holds every request.
+def open_engine(
+    settings: "EngineSettings | EndpointSettings", trajectories: "Sequence[Sequence[ChatRequest]]"
+) -> "Engine":
+    """Load the local engine, or ask the server what it is.
 
-    `trajectories` are the requests that will be made, those of one conversation together.
+    `trajectories` are the requests that will be made, those of one conversation together: a local ctx of 0 becomes the
+    smallest multiple of 256 that holds every one of them. Raises EngineError when there is nothing to ask.
     """
+    if settings.model_path is None:
+        from bfcl_gate.model.endpoint_engine import EndpointEngine
+
+        return EndpointEngine(settings)
     from bfcl_gate.model.child_engine import ChildEngine
 
     if settings.ctx == 0:
@@ -111,23 +156,20 @@ def _check(options: EngineOptions) -> None:
     ):
         if value not in allowed:
             raise InputError(f"{option} {value!r} is unknown; expected one of {', '.join(allowed)}.")
-    if options.endpoint is None:
-        if options.api_key_env is not None:
-            raise InputError("--api-key-env belongs to --endpoint; a local model needs no key. Leave it out.")
-        return
-    _refuse_local_options(options)
-    raise InputError("--endpoint is not supported by this version; give --model NAME or --model PATH.gguf.")
-
-
-def _refuse_local_options(options: EngineOptions) -> None:
-    defaults = {field.name: field.default for field in fields(EngineOptions)}
-    changed = [name for name in _LOCAL_ONLY if getattr(options, name) != defaults[name]]
-    if changed:
-        names = ", ".join(f"--{name.replace('_', '-')}" for name in changed)
+    if options.endpoint is None and (names := _changed(options, _ENDPOINT_ONLY)):
+        raise InputError(f"{names}: belongs to --endpoint; a local model has no use for it. Leave it out.")
+    if options.endpoint is not None and (names := _changed(options, LOCAL_ONLY)):
         raise InputError(
             f"{names}: an endpoint cannot be told this; the server decides it. Leave the option out and "
             "set it where the server is started, or use a local --model."
         )
+
+
+def _changed(options: EngineOptions, names: Sequence[str]) -> str:
+    """Return those of the options that were given, as the command line spells them."""
+    defaults = {field.name: field.default for field in fields(EngineOptions)}
+    changed = [name for name in names if getattr(options, name) != defaults[name]]
+    return ", ".join(f"--{name.replace('_', '-')}" for name in changed)
 
 
 def _template_arg(given: str) -> tuple[str, Any]:

@@ -15,6 +15,7 @@ from bfcl_gate.ruleset import GatePolicy
 if TYPE_CHECKING:
     from bfcl_gate.answers import Answer
     from bfcl_gate.lines import Line, LineOptions
+    from bfcl_gate.model.endpoint_engine import EndpointSettings
     from bfcl_gate.model.engine import Engine, EngineSettings
     from bfcl_gate.samples import Sample
 
@@ -41,7 +42,7 @@ def prepare_job(
     lines: "LineOptions",
     output: Path | None,
     until_decided: bool,
-    settings: "EngineSettings",
+    settings: "EngineSettings | EndpointSettings",
 ) -> GateJob:
     """Resolve samples and line before anything is loaded, so that a wrong option costs seconds."""
     from bfcl_gate.lines import resolve_line

@@ -19,6 +19,16 @@ EndpointOption = Annotated[
 ApiKeyEnvOption = Annotated[
     str | None, typer.Option("--api-key-env", help="Environment variable that holds the endpoint's key.")
 ]
+RequestTimeoutOption = Annotated[
+    float | None,
+    typer.Option(
+        "--request-timeout",
+        metavar="SECONDS",
+        min=0.001,
+        help="Longest time for one answer of an endpoint.",
+        show_default="generous, by the length of the prompt",
+    ),
+]
 CtxOption = Annotated[
     int | None,
     typer.Option("--ctx", min=1, help="Context in tokens.", show_default="largest prompt + max tokens"),

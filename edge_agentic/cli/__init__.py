@@ -5,6 +5,7 @@ from typing import NoReturn
 from bfcl_gate.cli.shell import new_app, run_app
 from edge_agentic.cli import data, models, report, traces
 from edge_agentic.cli.run import run
+from edge_agentic.cli.serve import serve_scripted
 
 app = new_app(
     "Replay recorded coding-agent trajectories on a gated local model and report latency and throughput."
@@ -15,6 +16,7 @@ app.add_typer(models.app, name="models")
 app.add_typer(data.app, name="data")
 app.command("report")(report.report)
 app.command("compare")(report.compare)
+app.command("serve-scripted")(serve_scripted)
 
 
 def main() -> NoReturn:

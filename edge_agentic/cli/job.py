@@ -7,12 +7,13 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from bfcl_gate.cli.engine import EngineOptions
+from bfcl_gate.cli.engine import LOCAL_ONLY, EngineOptions, describe_model
 from bfcl_gate.errors import InputError
 from bfcl_gate.gate import gate_request
 from bfcl_gate.identity import digest
 from bfcl_gate.lines import LineOptions, resolve_line
 from bfcl_gate.model.chat import ChatRequest
+from bfcl_gate.model.endpoint_engine import EndpointSettings, public_name
 from bfcl_gate.model.engine import EngineInfo, EngineSettings
 from bfcl_gate.ruleset import Ruleset
 from bfcl_gate.run_folder import open_folder
@@ -50,7 +51,7 @@ def build_job(
     engine: EngineOptions,
     ruleset: Ruleset,
     traces: Sequence[Trace],
-    settings: EngineSettings,
+    settings: EngineSettings | EndpointSettings,
 ) -> Job:
     """Return the job that the options describe.
 
@@ -60,7 +61,7 @@ def build_job(
     require_workload(ruleset, trace["sha256"], settings.model_sha256)
     policy = replace(ruleset.gate, calls=options.calls or ruleset.gate.calls, max_tokens=engine.max_tokens)
     replay = ReplayOptions(
-        decode=options.decode or ruleset.decode,
+        decode=options.decode or (ruleset.decode if engine.endpoint is None else "natural"),
         tool_delay=options.tool_delay,
         reasoning=options.reasoning,
         max_tokens=engine.max_tokens,
@@ -80,7 +81,7 @@ def build_job(
         line=resolve_line(line_options(options), [s.id for s in samples], policy, settings.model_sha256),
         selected=selected,
         samples=samples,
-        model=_describe_model(engine, settings),
+        model=describe_model(engine, settings),
         model_path=settings.model_path,
         trace=trace,
         options=_as_given(options, engine),
@@ -139,20 +140,17 @@ def _describe_traces(traces: Sequence[Trace]) -> dict[str, Any]:
     }
 
 
-def _describe_model(engine: EngineOptions, settings: EngineSettings) -> dict[str, Any]:
-    from bfcl_gate.model import catalog
-
-    return {
-        "name": Path(engine.model or catalog.DEFAULT).name,
-        "file": settings.model_path.name,
-        "sha256": settings.model_sha256,
-        "bytes": settings.model_path.stat().st_size,
-    }
-
-
 def _as_given(options: RunOptions, engine: EngineOptions) -> dict[str, Any]:
-    """Return the options for the manifest: JSON values, files by name only."""
-    given: Mapping[str, Any] = {**asdict(options), **asdict(engine)}
+    """Return the options for the manifest: JSON values, files by name only.
+
+    Of an endpoint only that it is one, and nothing that it decides itself.
+    """
+    given: dict[str, Any] = {**asdict(options), **asdict(engine)}
+    if engine.endpoint is not None:
+        known = {"endpoint": True, "api_key_env": engine.api_key_env is not None}
+        given.update(dict.fromkeys(LOCAL_ONLY), **known)
+    if engine.model is not None:
+        given["model"] = public_name(engine.model) if engine.endpoint else Path(engine.model).name
     return {key: value.name if isinstance(value, Path) else value for key, value in given.items()}
 
 

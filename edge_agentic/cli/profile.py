@@ -7,6 +7,7 @@ from typing import Any
 
 from bfcl_gate.cli.engine import EngineOptions
 from bfcl_gate.errors import InputError
+from bfcl_gate.model.engine import EngineInfo
 from bfcl_gate.ruleset import Ruleset, find_ruleset
 from bfcl_gate.run_folder import MANIFEST, RESULT, read_json
 
@@ -57,10 +58,32 @@ def apply_profile(options: RunOptions, engine: EngineOptions) -> tuple[Ruleset, 
             f"--concurrency {options.concurrency}: the local engine replays one trajectory at a time; more than one "
             "needs --endpoint. Leave the option out."
         )
+    if engine.endpoint is not None and options.decode == "forced":
+        raise InputError(
+            "--decode forced: an endpoint decodes its own answers and cannot be told which token comes next. Leave the "
+            "option out, or use a local --model."
+        )
     if ruleset.strict:
         _refuse_changes(ruleset, options, engine)
-        engine = replace(engine, ctx=ruleset.ctx)
+        engine = _with_limits(ruleset, engine)
     return ruleset, engine
+
+
+def _with_limits(ruleset: Ruleset, engine: EngineOptions) -> EngineOptions:
+    """Return the engine options with the ruleset's context, or at an endpoint with its limit for one turn."""
+    if engine.endpoint is None:
+        return replace(engine, ctx=ruleset.ctx)
+    return replace(engine, request_timeout=ruleset.turn_timeout_s)
+
+
+def require_stated(ruleset: Ruleset, info: EngineInfo) -> None:
+    """Raise InputError where an endpoint states another context than its ruleset has; what it hides is not known."""
+    if info.kind == "endpoint" and None not in (ruleset.ctx, info.ctx) and info.ctx != ruleset.ctx:
+        raise InputError(
+            f"--endpoint: the server states a context of {info.ctx} tokens for one request, the profile {ruleset.name} "
+            f"is defined for {ruleset.ctx}. Start it with that context (llama-server --ctx-size {ruleset.ctx} -np 1), "
+            "or use --profile standard."
+        )
 
 
 def _refuse_changes(ruleset: Ruleset, options: RunOptions, engine: EngineOptions) -> None:
@@ -76,6 +99,8 @@ def _refuse_changes(ruleset: Ruleset, options: RunOptions, engine: EngineOptions
         "--kv-type": engine.kv_type != ruleset.kv_type,
         "--max-tokens": engine.max_tokens != ruleset.gate.max_tokens,
         "--seed": engine.seed != ruleset.seed,
+        "--request-timeout": engine.request_timeout is not None,
+        "--template-arg": engine.endpoint is not None and bool(engine.template_args),
     }
     if found := [option for option, changed in refused.items() if changed]:
         raise InputError(

@@ -13,7 +13,7 @@ from bfcl_gate.cli import options as opt
 from bfcl_gate.cli.engine import EngineOptions
 from bfcl_gate.cli.shell import INTERRUPTED
 from bfcl_gate.errors import EngineError
-from edge_agentic.cli.profile import RunOptions, apply_profile, finished_result
+from edge_agentic.cli.profile import RunOptions, apply_profile, finished_result, require_stated
 
 ProfileOption = Annotated[str, typer.Option("--profile", help="quick, standard or mlperf-v6.1.")]
 TracesOption = Annotated[
@@ -74,6 +74,7 @@ def run(
     model: opt.ModelOption = None,
     endpoint: opt.EndpointOption = None,
     api_key_env: opt.ApiKeyEnvOption = None,
+    request_timeout: opt.RequestTimeoutOption = None,
     ctx: opt.CtxOption = None,
     threads: opt.ThreadsOption = None,
     gpu_layers: opt.GpuLayersOption = 0,
@@ -116,12 +117,13 @@ def _run(options: RunOptions, engine_options: EngineOptions) -> NoReturn:
 
     ruleset, engine_options = apply_profile(options, engine_options)
     traces = read_traces(options.traces or ruleset.traces)
-    settings = engine_settings(engine_options, transfer)
+    settings = engine_settings(engine_options, transfer, as_reference=ruleset.strict)
     job = build_job(options, engine_options, ruleset, traces, settings)
     folder = open_run_folder(options, job)
     try:
         engine = open_engine(settings, widest_requests(traces, job))
         try:
+            require_stated(ruleset, engine.info())
             job = with_gate_result(job, options, engine.info())
             result = run_benchmark(job, engine, folder, watch(options.show_ungated))
         finally:

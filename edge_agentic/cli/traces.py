@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bfcl_gate.cli import options as opt
-from bfcl_gate.cli.engine import EngineOptions, engine_settings
+from bfcl_gate.cli.engine import EngineOptions, local_settings
 from bfcl_gate.cli.progress import shown, transfer
 from bfcl_gate.cli.shell import new_app, safe_text
 from bfcl_gate.errors import InputError
@@ -122,7 +122,7 @@ def _planner(options: EngineOptions) -> "Engine":
 
     from bfcl_gate.model.child_engine import ChildEngine
 
-    return ChildEngine(replace(engine_settings(options, transfer), ctx=256, vocab_only=True))
+    return ChildEngine(replace(local_settings(options, transfer), ctx=256, vocab_only=True))
 
 
 def _measured(traces: "Sequence[Trace]", planner: "Engine | None") -> dict[str, Any]:

@@ -16,11 +16,11 @@ from bfcl_gate.model.endpoint_engine.answer import Answer
 from bfcl_gate.model.endpoint_engine.body import limits_of, request_body
 from bfcl_gate.model.endpoint_engine.events import DONE, events
 from bfcl_gate.model.endpoint_engine.faults import Discretion, FaultError, fault_of_broken, require_stream
-from bfcl_gate.model.endpoint_engine.server import describe_server, served_model
+from bfcl_gate.model.endpoint_engine.server import describe_server, public_name, served_model
 from bfcl_gate.model.endpoint_engine.settings import EndpointSettings, additions_of, info_of
 from bfcl_gate.model.engine import EngineInfo, PlannedTurn, TimedResponse
 
-__all__ = ["EndpointEngine", "EndpointSettings", "address_of", "model_of"]
+__all__ = ["EndpointEngine", "EndpointSettings", "address_of", "model_of", "public_name"]
 
 AFTER_DONE_S = 2.0
 _VISIBLE = "".join(map(chr, range(0x21, 0x7F)))

@@ -12,7 +12,9 @@ from typing import Any
 from bfcl_gate.model.endpoint_engine.counts import Counts, counts_of
 from bfcl_gate.model.endpoint_engine.faults import Discretion, FaultError, fault_of_error
 
-ARRIVALS_PER_TOKEN = 16  # a token can be told in a few chunks (name and arguments of a call), never in so many
+ARRIVALS_PER_TOKEN = (
+    16  # a token can be told in a few chunks (name and arguments of a call), never in so many
+)
 _MORE_ARRIVALS = 1_000
 
 

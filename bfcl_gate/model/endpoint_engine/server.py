@@ -59,7 +59,7 @@ def describe_server(connection: Connection, address: Address, asked: str | None)
     template = _text(props.get("chat_template"))
     return Server(
         model=model,
-        name=re.split(r"[/\\]", model)[-1] if _PATH.match(model) else model,
+        name=public_name(model),
         llama_cpp=build is not None,
         build=build or _text((version or {}).get("version")),
         template_sha256=None
@@ -68,6 +68,11 @@ def describe_server(connection: Connection, address: Address, asked: str | None)
         ctx=_positive(_inside(props, "default_generation_settings").get("n_ctx")),
         details=_details(props, models or [], model),
     )
+
+
+def public_name(model: str) -> str:
+    """Return a model's name without the folders of its server's machine: some servers name models by their path."""
+    return re.split(r"[/\\]", model)[-1] if _PATH.match(model) else model
 
 
 def _choose(models: Sequence[Mapping[str, Any]] | None, address: Address, asked: str | None) -> str:

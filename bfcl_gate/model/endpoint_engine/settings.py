@@ -11,14 +11,14 @@ from bfcl_gate.model.engine import EngineInfo
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndpointSettings:
-    """How a server is asked. `model` None is the only one it serves; `timeout_s` limits one whole answer.
+    """How a server is asked. `timeout_s` limits one whole answer.
 
     `as_reference` keeps the body to the fields of the MLPerf reference; otherwise a server that is not llama.cpp's is
     asked for its token counts. `template_args` are sent as `chat_template_kwargs`. The file of the model is not known.
     """
 
     address: Address
-    model: str | None = None
+    model: str
     seed: int = 42
     template_args: tuple[tuple[str, Any], ...] = ()
     timeout_s: float | None = None

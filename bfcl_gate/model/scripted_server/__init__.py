@@ -85,6 +85,11 @@ class ScriptedServer:
         self._http.server_close()
         self._thread.join()
 
+    def wait(self) -> None:
+        """Wait until someone interrupts."""
+        while not self._stopping.wait(1.0):
+            pass
+
     def tell(self, http: BaseHTTPRequestHandler) -> None:
         """Answer a GET: the list of models, and what llama.cpp's server says about itself."""
         path = http.path.partition("?")[0]

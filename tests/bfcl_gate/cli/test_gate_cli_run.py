@@ -87,6 +87,7 @@ def test_a_run_reports_the_verdict_and_keeps_everything(gate: Gate) -> None:
             "file": "tiny.gguf",
             "sha256": "0" * 64,
             "bytes": 4,
+            "identity": "verified",
         }
     )
     assert result["engine_id"] == manifest["engine_id"]
