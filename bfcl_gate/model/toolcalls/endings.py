@@ -1,4 +1,4 @@
-"""Markers that end a generation; they are no content when a text still carries them."""
+"""Markers that end a generation or go around what is said; they are no content."""
 
 _MARKERS = (
     "</s>",
@@ -21,6 +21,7 @@ _MARKERS = (
     "<|END_OF_TURN_TOKEN|>",
     "[e~[",
 )
+_WRAPPERS = (("<response>", "</response>"), ("<|START_RESPONSE|>", "<|END_RESPONSE|>"))
 
 
 def content_end(text: str) -> int:
@@ -33,6 +34,14 @@ def content_end(text: str) -> int:
         end = position - len(marker)
         position = _before_space(text, end)
     return end
+
+
+def unwrap(content: str) -> str:
+    """Return content without the tags that Granite 3.3 and Command-R7B put around it."""
+    for opener, closer in _WRAPPERS:
+        if content.startswith(opener):
+            return content[len(opener) :].removesuffix(closer).strip()
+    return content
 
 
 def _before_space(text: str, end: int) -> int:

@@ -14,11 +14,11 @@ _LONGEST_OPENER = 300  # characters within which the opener of a call, name incl
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Frame:
-    """Markers around JSON calls: one object, one array of them, or objects one after another."""
+    """Markers around JSON calls: one object, one array of them, or any number in either form."""
 
     opener: re.Pattern[str]
     closer: str | None
-    shape: Literal["object", "array", "objects"]
+    shape: Literal["object", "array", "any"]
     keys: Keys = USUAL
 
 

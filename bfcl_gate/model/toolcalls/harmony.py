@@ -5,7 +5,7 @@
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from bfcl_gate.model.toolcalls.json_calls import read_arguments
@@ -50,7 +50,7 @@ def find(source: Source, start: int) -> list[Block]:
     return [block for block in blocks if block.end > block.start]
 
 
-def thoughts(source: Source, blocks: Sequence[Block]) -> list[Thought]:
+def thoughts(source: Source) -> list[Thought]:
     """Return the messages on the analysis channel that call nothing."""
     return [
         Thought(

@@ -19,7 +19,7 @@ _MAX_FAILURES = 50  # places that look like a call and are not; each may cost a 
 
 
 class _Candidate(NamedTuple):
-    """A place where a call may begin; `opener` is the fence or tag before it, "" for none."""
+    """A place where a call may begin; `opener` is the fence with its language or the tag, "" for none."""
 
     start: int
     payload: int
@@ -63,6 +63,8 @@ def _read(source: Source, candidate: _Candidate) -> JsonCalls | PythonCalls | No
         closer = None if not candidate.opener else "```" if candidate.opener.startswith("`") else "</"
         calls = read_calls(source, position, USUAL, closer=closer, bare=True)
         return calls or read_list(source, position)
+    if candidate.opener.startswith("`") and "tool_code" not in candidate.opener:
+        return None  # a code block that merely uses a tool's name is an example, not a call
     if printed := _PRINT.match(text, position):
         return _printed(source, printed)
     call = read_call(source, position)

@@ -1,4 +1,7 @@
-"""MiniMax: M1 writes JSON objects, M2 `<invoke>` elements, M3 elements named after their parameters."""
+"""MiniMax: M1 writes JSON objects, M2 `<invoke>` elements, M3 elements named after their parameters.
+
+Apriel writes a JSON array between M1's tags.
+"""
 
 import re
 
@@ -6,7 +9,7 @@ from bfcl_gate.model.toolcalls.frames import Frame, earliest, framed_calls
 from bfcl_gate.model.toolcalls.markup import Markup, marked_calls
 from bfcl_gate.model.toolcalls.records import Block, Source
 
-_M1 = Frame(opener=re.compile("<tool_calls>"), closer="</tool_calls>", shape="objects")
+_M1 = Frame(opener=re.compile("<tool_calls>"), closer="</tool_calls>", shape="any")
 _M2 = Markup(
     block="<minimax:tool_call>",
     block_end="</minimax:tool_call>",

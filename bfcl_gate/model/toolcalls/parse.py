@@ -26,7 +26,7 @@ from bfcl_gate.model.toolcalls import (
     pythonic,
     qwen_xml,
 )
-from bfcl_gate.model.toolcalls.endings import content_end
+from bfcl_gate.model.toolcalls.endings import content_end, unwrap
 from bfcl_gate.model.toolcalls.records import (
     Block,
     ParsedAnswer,
@@ -136,8 +136,8 @@ def _best(source: Source, names: Sequence[str]) -> _Reading:
     What begins inside another syntax's block is that block's business. At the same place a readable call
     in exact form comes before a readable one, and that before an attempt that failed.
     """
-    readings = [_read(source, SYNTAXES[name]) for name in names]
-    return min(readings, key=_rank) if readings else _read(source, _nothing)
+    quiet = _Reading(blocks=[], thoughts=thoughts(source, ()))
+    return min((_read(source, SYNTAXES[name], quiet) for name in names), key=_rank, default=quiet)
 
 
 def _rank(reading: _Reading) -> tuple[float, int]:
@@ -147,13 +147,12 @@ def _rank(reading: _Reading) -> tuple[float, int]:
     return first.start, 2 if first.error else 0 if first.native else 1
 
 
-def _nothing(source: Source, start: int) -> list[Block]:
-    return []
-
-
-def _read(source: Source, find: Find) -> _Reading:
+def _read(source: Source, find: Find, quiet: _Reading) -> _Reading:
+    """Read an answer in one syntax; `quiet` is the reading without any call."""
     found = find(source, 0)
-    spans = harmony.thoughts(source, found) if find is harmony.find else thoughts(source, found)
+    spans = thoughts(source, found) if found else quiet.thoughts
+    if find is harmony.find:
+        spans = harmony.thoughts(source) or spans
     if spans and spans[0].start == 0:
         found = find(source, spans[0].end)
     return _Reading(blocks=_outside(spans, found), thoughts=spans)
@@ -189,7 +188,8 @@ def _content(text: str, reading: _Reading) -> str | None:
     taken = sorted([(b.start, b.end) for b in reading.blocks] + [(t.start, t.end) for t in reading.thoughts])
     begins = [0, *(end for _, end in taken)]
     ends = [*(start for start, _ in taken), len(text)]
-    return _joined(text[begin:end] for begin, end in zip(begins, ends, strict=True))
+    content = _joined(text[begin:end] for begin, end in zip(begins, ends, strict=True))
+    return content and (unwrap(content) or None)
 
 
 def _joined(pieces: Iterable[str]) -> str | None:
@@ -200,5 +200,5 @@ def _problem(source: Source, reading: _Reading) -> Problem | None:
     for block in reading.blocks:
         if block.error:
             return block.error
-    unfinished = bool(reading.thoughts) and not reading.thoughts[-1].closed and not reading.blocks
-    return "truncated" if unfinished and source.cut else None
+    unfinished = bool(reading.thoughts) and not reading.thoughts[-1].closed
+    return "truncated" if unfinished and source.cut and reading.first is None else None

@@ -87,8 +87,9 @@ class Source:
         Where the arguments alone would decode (only what is around them is broken), the raw text is the
         whole attempt, so that nobody takes it for a call.
         """
-        closed = balanced_end(self.text, offset) if self.text.startswith(("{", "["), offset) else None
-        raw = self.text[offset : min(closed or end, end)].strip()
+        bracketed = self.text.startswith(("{", "["), offset)
+        closed = balanced_end(self.text, offset, end) if bracketed else None
+        raw = self.text[offset : closed or end].strip()
         if _is_json_object(raw):
             raw = self.text[start:end]
         return Attempt(

@@ -113,13 +113,14 @@ def next_item(text: str, position: int, closer: str, *, loose: bool) -> int:
     return position
 
 
-def balanced_end(text: str, position: int, *, python: bool = False) -> int | None:
-    """Return the end of the bracketed text at `position`, strings skipped; None when it never closes.
+def balanced_end(text: str, position: int, limit: int | None = None, *, python: bool = False) -> int | None:
+    """Return the end of the bracketed text at `position`, strings skipped; None when it is open at `limit`.
 
     It counts brackets without telling their kinds apart: it finds where something unreadable ends.
     """
     depth = 0
-    for token in (_PYTHON_TOKEN if python else _JSON_TOKEN).finditer(text, position):
+    tokens = _PYTHON_TOKEN if python else _JSON_TOKEN
+    for token in tokens.finditer(text, position, len(text) if limit is None else limit):
         first = text[token.start()]
         if first in "[({":
             depth += 1

@@ -21,6 +21,7 @@ _MARKERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("cohere", ("Action:", "tool_name")),
     ("nemotron", ("<TOOLCALL>",)),
     ("phi4", ("<|/tool_call|>",)),
+    ("phi4", ("<|/tool|>",)),
     ("phi4", ("functools[",)),
     ("granite", ("<|tool_call|>",)),
     ("hermes", ("<tool_call>",)),
