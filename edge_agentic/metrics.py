@@ -5,7 +5,7 @@ no statistic. Dropped turns (`error` set) take wall time but enter no distributi
 (trajectory_id, turn) pairs that a resume marked: their cache was rebuilt, so they enter no timing at all.
 """
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -157,12 +157,23 @@ def mlperf_output_tokens(turn: TurnResult) -> int | None:
     return turn.output_tokens - (turn.finish_reason != "length" and turn.output_tokens > 0)
 
 
+def _first_piece_ns(turn: TurnResult) -> int | None:
+    """MLPerf's first piece: of text, reasoning or a call. A server may show its first token before that."""
+    return turn.first_token_ns if turn.first_piece_ns is None else turn.first_piece_ns
+
+
+def mlperf_ttft_ms(turn: TurnResult) -> float | None:
+    """MLPerf's TTFT = first piece - submitted_ns, in ms."""
+    first_ns = _first_piece_ns(turn)
+    return None if first_ns is None else (first_ns - turn.submitted_ns) / 1e6
+
+
 def mlperf_tpot_ms(turn: TurnResult) -> float | None:
-    """MLPerf's TPOT = (completed_ns - first_token_ns) / tokens after the first piece, in ms; else None."""
-    tokens = mlperf_output_tokens(turn)
-    if turn.first_token_ns is None or tokens is None or tokens < 2:
+    """MLPerf's TPOT = (completed_ns - first piece) / tokens after the first piece, in ms; else None."""
+    tokens, first_ns = mlperf_output_tokens(turn), _first_piece_ns(turn)
+    if first_ns is None or tokens is None or tokens < 2:
         return None
-    return (turn.completed_ns - turn.first_token_ns) / (tokens - 1) / 1e6
+    return (turn.completed_ns - first_ns) / (tokens - 1) / 1e6
 
 
 def mlperf(turns: Sequence[TurnResult], wall_s: float | None) -> dict[str, Any]:
@@ -179,10 +190,36 @@ def mlperf(turns: Sequence[TurnResult], wall_s: float | None) -> dict[str, Any]:
         "qps": _ratio(len(turns), wall_s),
         "tps": _ratio(sum(tokens), wall_s) if tokens else None,
         "latency_ms": distribution((turn_latency_s(t) * 1e3 for t in turns), certify=True).to_dict(),
-        "ttft_ms": distribution(_times(turns, ttft_s, 1e3), certify=True).to_dict(),
+        "ttft_ms": distribution(map(mlperf_ttft_ms, turns), certify=True).to_dict(),
         "tpot_ms": distribution(map(mlperf_tpot_ms, answered), certify=True).to_dict(),
         "output_tokens": distribution(tokens).to_dict(),
     }
+
+
+def server(turns: Iterable[TurnResult]) -> dict[str, Any]:
+    """What a server measured itself, pooled: prefill rate = Σ evaluated_tokens / Σ server_prefill_ns, decode rate =
+    Σ (OSL - 1) / Σ server_decode_ns, and speculative decoding's Σ accepted / Σ drafted tokens.
+
+    Its decode rate holds where a server collects tool calls and sends them late. Empty where a server tells nothing.
+    """
+    prefill, decode, drafts = [], [], []
+    for turn in turns:
+        if turn.server_prefill_ns and turn.evaluated_tokens is not None:
+            prefill.append((turn.evaluated_tokens, turn.server_prefill_ns))
+        if turn.server_decode_ns and (steps := decode_steps(turn)):
+            decode.append((steps, turn.server_decode_ns))
+        if turn.drafted_tokens and turn.accepted_tokens is not None:
+            drafts.append((turn.accepted_tokens, turn.drafted_tokens))
+    found = {
+        "prefill_tokens_per_s": _pooled(prefill, NS_PER_S),
+        "decode_tokens_per_s": _pooled(decode, NS_PER_S),
+        "draft_acceptance": _pooled(drafts),
+    }
+    return {key: value for key, value in found.items() if value is not None}
+
+
+def _pooled(pairs: Sequence[tuple[int, int]], unit: int = 1) -> float | None:
+    return _ratio(sum(part for part, _ in pairs), sum(whole for _, whole in pairs) / unit)
 
 
 def performance(
@@ -216,18 +253,13 @@ def performance(
         "prefix_reuse": prefix_reuse(answered),
         "agreement": agreement(turns),
         "mlperf": mlperf(timed, wall_s),
+        **({"server": stated} if (stated := server(answered)) else {}),
     }
 
 
 def _sessions(turns: Sequence[TurnResult], starts: Collection[int]) -> list[Sequence[TurnResult]]:
     cuts = sorted({0, *starts, len(turns)})
     return [turns[begin:end] for begin, end in pairwise(cuts)]
-
-
-def _times(
-    turns: Iterable[TurnResult], of: Callable[[TurnResult], float | None], factor: float
-) -> Iterable[float | None]:
-    return (None if (seconds := of(turn)) is None else seconds * factor for turn in turns)
 
 
 def _ratio(part: float, whole: float | None) -> float | None:

@@ -18,6 +18,14 @@ RATES = (
     ("decode", "decode_tokens_per_s", "(output tokens - 1) / (last token - first token), pooled"),
     ("output", "output_tokens_per_s", "output tokens / wall time of the replay"),
 )
+STATED = (
+    (
+        "prefill, stated",
+        "prefill_tokens_per_s",
+        "evaluated prompt tokens / the server's own prefill time, pooled",
+    ),
+    ("decode, stated", "decode_tokens_per_s", "(output tokens - 1) / the server's own decode time, pooled"),
+)
 SHOWN = ("50", "90", "99")
 TAIL_COUNT = 100  # below this many turns the 99th percentile is just one of the slowest turns
 
@@ -86,6 +94,16 @@ def _certified(performance: Performance, ungated: bool) -> Section:
 
 def _rates(performance: Performance, ungated: bool) -> Section:
     rows = [(name, rate(performance[key]), text) for name, key, text in RATES if performance[key] is not None]
+    stated = performance.get("server") or {}
+    rows += [(name, rate(stated[key]), text) for name, key, text in STATED if key in stated]
+    if "draft_acceptance" in stated:
+        rows.append(
+            (
+                "drafts accepted",
+                percent(stated["draft_acceptance"]),
+                "accepted / drafted tokens, as the server counts",
+            )
+        )
     return Section(title="Rates", header=("", "pooled", "definition"), rows=tuple(rows), ungated=ungated)
 
 

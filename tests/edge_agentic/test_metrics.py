@@ -187,3 +187,28 @@ def test_reuse_and_agreement_stay_between_0_and_1(pairs: list[tuple[int, int]]) 
     ratio, found = metrics.prefix_reuse(made)["ratio"], metrics.agreement(made)
     for share in (ratio, found["iou"], found["token_agreement"]):
         assert share is None or 0 <= share <= 1
+
+
+def test_rates_as_a_server_states_them_are_pooled_over_its_own_times() -> None:
+    told = replace(
+        turn(tokens=5),
+        evaluated_tokens=100,
+        server_prefill_ns=2_000 * MS,
+        server_decode_ns=500 * MS,
+        drafted_tokens=8,
+        accepted_tokens=6,
+    )
+    silent = replace(turn(), evaluated_tokens=None)
+    assert metrics.performance([told, silent])["server"] == {
+        "prefill_tokens_per_s": 50.0,
+        "decode_tokens_per_s": 8.0,
+        "draft_acceptance": 0.75,
+    }
+    assert "server" not in metrics.performance([silent])
+
+
+def test_mlperf_counts_from_the_first_piece_where_a_server_shows_its_first_token_before() -> None:
+    late = replace(turn(start_ms=0, prefill_ms=90, tokens=3), first_piece_ns=150 * MS, completed_ns=300 * MS)
+    found = metrics.mlperf([late], 1.0)
+    assert found["ttft_ms"]["mean"] == 150.0
+    assert found["tpot_ms"]["mean"] == 150.0  # 150 ms for the one of two tokens that is after the first piece

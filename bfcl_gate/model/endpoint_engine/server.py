@@ -94,8 +94,9 @@ def _choose(models: Sequence[Mapping[str, Any]] | None, address: Address, asked:
 
 def _details(props: Mapping[str, Any], models: Sequence[Mapping[str, Any]], model: str) -> dict[str, Any]:
     meta = next((_inside(entry, "meta") for entry in models if entry["id"] == model), {})
-    facts = {own: _positive(meta.get(theirs)) for theirs, own in _META.items()}
+    facts: dict[str, Any] = {own: _positive(meta.get(theirs)) for theirs, own in _META.items()}
     facts["slots"] = _positive(props.get("total_slots"))
+    facts["file_type"] = _text(props.get("model_ftype"))
     return {key: value for key, value in facts.items() if value is not None}
 
 
