@@ -1,4 +1,4 @@
-"""`edge-agentic traces`: list, check and measure trace files."""
+"""`edge-agentic traces`: list, check, measure and import trace files."""
 
 import json
 import sys
@@ -14,6 +14,7 @@ from bfcl_gate.cli.engine import EngineOptions, local_settings
 from bfcl_gate.cli.progress import shown, transfer
 from bfcl_gate.cli.shell import new_app, safe_text
 from bfcl_gate.errors import InputError
+from edge_agentic.cli.import_trace import import_command
 
 if TYPE_CHECKING:
     from bfcl_gate.model.engine import Engine
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
 
 _MLPERF = "20 trajectories, 1,007 turns. The official trace of MLPerf Inference v6.1, fetched on first use."
 
-app = new_app("List, check and measure trace files.")
+app = new_app("List, check, measure and import trace files.")
+app.command("import")(import_command)
 
 PathsArgument = Annotated[
     list[str], typer.Argument(metavar="PATH…", help="Trace files, bundled names or mlperf.")

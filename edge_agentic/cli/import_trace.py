@@ -1,0 +1,82 @@
+"""`edge-agentic traces import`: the recording of another agent to a trace file."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bfcl_gate.cli.shell import safe_text
+from bfcl_gate.errors import InputError
+
+SourceArgument = Annotated[Path, typer.Argument(metavar="SOURCE", help="A recording, or a folder of them.")]
+OutputOption = Annotated[Path, typer.Option("--output", metavar="FILE", help="The trace file to write.")]
+FormatOption = Annotated[
+    str | None, typer.Option("--format", metavar="NAME", help="The recording's format (default: detected).")
+]
+SystemOption = Annotated[
+    Path | None,
+    typer.Option("--system", metavar="FILE", help="System prompt, where the recording holds none."),
+]
+ToolsOption = Annotated[
+    Path | None,
+    typer.Option("--tools", metavar="FILE", help="Tool schemas (JSON), where the recording holds none."),
+]
+MaxDelayOption = Annotated[
+    float, typer.Option("--max-delay", metavar="S", help="Longest wait for tools that is kept, in seconds.")
+]
+MaxTokensOption = Annotated[
+    int, typer.Option("--max-tokens", metavar="N", help="Output limit written into the trace.")
+]
+MinTurnsOption = Annotated[
+    int, typer.Option("--min-turns", metavar="N", help="Leave out conversations with fewer turns.")
+]
+AnsiOption = Annotated[bool, typer.Option("--strip-ansi", help="Take terminal colours out of texts.")]
+ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite an existing output file.")]
+ReportFormatOption = Annotated[str, typer.Option("--report-format", help="text or json.")]
+
+
+def import_command(
+    source: SourceArgument,
+    output: OutputOption,
+    format_name: FormatOption = None,
+    system: SystemOption = None,
+    tools: ToolsOption = None,
+    max_delay: MaxDelayOption = 10.0,
+    max_tokens: MaxTokensOption = 1024,
+    min_turns: MinTurnsOption = 1,
+    strip_ansi: AnsiOption = False,
+    force: ForceOption = False,
+    report_format: ReportFormatOption = "text",
+) -> None:
+    """Import the recording of an agent as a trace file; docs/traces.md lists the formats."""
+    from edge_agentic.importers.convert import import_trace
+    from edge_agentic.importers.formats import check_name
+    from edge_agentic.importers.report_text import report_text
+    from edge_agentic.importers.rows import Limits
+    from edge_agentic.importers.tool_schemas import read_system, read_tools
+    from edge_agentic.importers.trajectories import Options
+
+    if report_format not in ("text", "json"):
+        raise InputError(f"--report-format {report_format!r} is unknown; expected text or json.")
+    check_name(format_name)
+    _check_limits(max_delay, max_tokens, min_turns)
+    options = Options(
+        limits=Limits(max_delay_s=max_delay, max_tokens=max_tokens),
+        system=read_system(system) if system else None,
+        tools=read_tools(tools) if tools else (),
+        strip_ansi=strip_ansi,
+        min_turns=min_turns,
+    )
+    report = import_trace(source, output, options, format_name=format_name, force=force)
+    print(json.dumps(asdict(report), indent=2) if report_format == "json" else safe_text(report_text(report)))
+
+
+def _check_limits(max_delay: float, max_tokens: int, min_turns: int) -> None:
+    if not 0 <= max_delay < float("inf"):
+        raise InputError(f"--max-delay is {max_delay}; expected a number of seconds from 0.")
+    if max_tokens < 1:
+        raise InputError(f"--max-tokens is {max_tokens}; expected a number of tokens from 1.")
+    if min_turns < 1:
+        raise InputError(f"--min-turns is {min_turns}; expected a number of turns from 1.")

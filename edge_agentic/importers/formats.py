@@ -1,0 +1,30 @@
+"""The formats that can be imported: their names for `--format`, and the module that reads each."""
+
+from collections.abc import Callable, Sequence
+from importlib import import_module
+
+from bfcl_gate.errors import InputError
+from edge_agentic.importers.normal import Notes, Session
+from edge_agentic.importers.source import Source
+
+FORMATS = {
+    "openai": "request_log",
+    "anthropic": "request_log",
+    "claude-code": "claude_code",
+    "mini-swe-agent": "mini_swe_agent",
+    "opencode": "opencode",
+    "codex": "codex",
+}
+
+
+def check_name(name: str | None) -> None:
+    """Raise InputError for a `--format` that does not exist."""
+    if name is not None and name not in FORMATS:
+        raise InputError(f"--format {name!r} is unknown; expected one of {', '.join(sorted(FORMATS))}.")
+
+
+def read_as(name: str, sources: Sequence[Source], notes: Notes) -> list[Session]:
+    """Read sources of one format into sessions."""
+    module = import_module(f"edge_agentic.importers.{FORMATS[name]}")
+    read: Callable[[Sequence[Source], Notes], list[Session]] = module.read
+    return read(sources, notes)
