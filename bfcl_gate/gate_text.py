@@ -1,6 +1,7 @@
 """A gate object as text: the verdict first, then every accuracy natively and leniently, then what to know."""
 
 from collections.abc import Mapping, Sequence
+from textwrap import fill
 from typing import Any
 
 from bfcl_gate.answers import Answer
@@ -8,6 +9,7 @@ from bfcl_gate.readings import MODES
 
 Gate = Mapping[str, Any]
 
+_WIDTH = 110
 _SHOWN = 60
 """So many characters of a wrong answer are shown."""
 
@@ -17,7 +19,7 @@ def gate_text(gate: Gate) -> str:
     blocks = [_verdict(gate), _checks(gate)]
     if gate["samples"]:
         blocks += [_table(gate), _counts(gate)]
-    blocks.append("\n".join(f"- {note}" for note in gate["notes"]))
+    blocks.append("\n".join(_wrapped(note) for note in gate["notes"]))
     return "\n\n".join(block for block in blocks if block) + "\n"
 
 
@@ -107,11 +109,22 @@ def _aligned(rows: Sequence[Sequence[str]], right: int | None = None) -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
+def _wrapped(note: str) -> str:
+    return fill(
+        note,
+        _WIDTH,
+        initial_indent="- ",
+        subsequent_indent="  ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
 def _counts(gate: Gate) -> str:
     return (
         f"failed requests {gate['failed_requests']}, answers ended by the token limit "
-        f"{gate['token_limit_answers']}, empty answers {gate['empty_answers']}; intervals are 95 % (Wilson; "
-        "normalised and categories bootstrapped)"
+        f"{gate['token_limit_answers']}, empty answers {gate['empty_answers']}\n"
+        "intervals are 95 %: Wilson, for normalised and categories bootstrapped"
     )
 
 

@@ -1,5 +1,6 @@
 """The verdict of a gate: answers and a line in, the `gate` object of result.json out."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
@@ -103,7 +104,7 @@ def judge_preflight(report: PreflightReport, policy: GatePolicy) -> dict[str, An
         **dict.fromkeys(MODES, nothing),
         "checks": [asdict(check)],
         "preflight": {"cause": report.cause, "raw": report.raw},
-        "notes": [f"One raw answer of the preflight: {report.raw}"],
+        "notes": [f"One raw answer of the preflight: {json.dumps(report.raw, ensure_ascii=False)}"],
     }
 
 

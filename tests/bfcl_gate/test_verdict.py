@@ -159,11 +159,18 @@ non_live               3     0.00% [  0.0,   0.0]    75.00% [ 50.0, 100.0]
   simple_java          1     0.00% [  0.0,  79.3]   100.00% [ 20.7, 100.0]
   simple_python        2     0.00% [  0.0,  65.8]    50.00% [  9.5,  90.5]
 
-failed requests 1, answers ended by the token limit 1, empty answers 0; intervals are 95 % (Wilson; normalised and categories bootstrapped)
+failed requests 1, answers ended by the token limit 1, empty answers 0
+intervals are 95 %: Wilson, for normalised and categories bootstrapped
 
-- These 5 samples fail a true overall accuracy of 32.7% (a drop of 27.3 points from the reference) four times in five; a smaller drop can pass unseen. Drawn anew, samples like these would fail this model 31.2% of the time.
-- Sample by sample against the stored marks (3 shared): 1 gained, 1 lost, McNemar p = 1 (decides nothing): +irrelevance_0, -simple_python_1.
+- These 5 samples fail a true overall accuracy of 32.7% (a drop of 27.3 points from the reference) four times
+  in five; a smaller drop can pass unseen. Drawn anew, samples like these would fail this model 31.2% of the
+  time.
+- Sample by sample against the stored marks (3 shared): 1 gained, 1 lost, McNemar p = 1 (decides nothing):
+  +irrelevance_0, -simple_python_1.
 - 1 failed request, wrong here; MLPerf's scorer would credit 1 of them, on irrelevance and live_irrelevance.
-- 1 answer with a call that does not decode, judged as the reference judges it; 0 answers on which a reference's scorer would crash, wrong here.
-- Ceiling: no call can pass simple_java_36; mlperf tool schemas declare Java and JavaScript types where the checker demands text: an answer that obeys the schema gets 61.3 % of simple_java and 41.9 % of simple_javascript in the 995.
-"""  # noqa: E501
+- 1 answer with a call that does not decode, judged as the reference judges it; 0 answers on which a
+  reference's scorer would crash, wrong here.
+- Ceiling: no call can pass simple_java_36; mlperf tool schemas declare Java and JavaScript types where the
+  checker demands text: an answer that obeys the schema gets 61.3 % of simple_java and 41.9 % of
+  simple_javascript in the 995.
+"""

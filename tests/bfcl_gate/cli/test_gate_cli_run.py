@@ -101,7 +101,7 @@ def test_a_missed_line_exits_1(gate: Gate) -> None:
 def test_without_any_line_the_mlperf_lines_apply_and_the_ways_to_another_are_named(gate: Gate) -> None:
     code, out, _ = gate(fenced_call)
     assert code == 0
-    assert "the MLPerf v6.1 lines of Qwen3.6-27B apply" in out
+    assert "the MLPerf v6.1 lines of Qwen3.6-27B apply" in " ".join(out.split())
     assert "--baseline DIR" in out
 
 
@@ -110,7 +110,7 @@ def test_a_failed_preflight_is_a_verdict_with_a_cause_and_one_raw_answer(gate: G
     assert code == 1
     assert gate.asked == 0
     assert "FAILED  preflight: no answer of five attempts a tool call" in out
-    assert "\\x1b[31mno" in out
+    assert "\\u001b[31mno" in out
     assert json.loads((gate.output / "result.json").read_text())["gate"]["passed"] is False
 
 
@@ -235,3 +235,29 @@ def test_the_context_holds_the_largest_prompt_and_its_longest_answer_in_steps_of
     assert 400 < prompt < 412
     assert needed_ctx(engine, [[small], [large]]) == 512
     assert needed_ctx(engine, [[small]]) == 256
+
+
+def test_the_whole_report_of_a_run_reads_like_this(gate: Gate) -> None:
+    assert gate(mostly_right, "--min-overall", "0.8")[1] == REPORT
+
+
+REPORT = """\
+BFCL gate: PASSED (file sample, 8 answers; rules mlperf, tool schemas mlperf, lenient calls judged)
+
+  ok      overall accuracy: 87.50%, at or above the line 80.00% (explicit minima)
+
+                 samples  native                   lenient (judged)
+overall                8     0.00% [  0.0,  32.4]    87.50% [ 52.9,  97.8]
+normalised             8     0.00% [  0.0,   0.0]    87.50% [ 62.5, 100.0]
+non_live               8     0.00% [  0.0,   0.0]    87.50% [ 62.5, 100.0]
+  simple_python        8     0.00% [  0.0,  32.4]    87.50% [ 52.9,  97.8]
+
+failed requests 0, answers ended by the token limit 0, empty answers 0
+intervals are 95 %: Wilson, for normalised and categories bootstrapped
+
+- These 8 samples fail a true overall accuracy of 67.0% four times in five; a smaller drop can pass unseen.
+  Drawn anew, samples like these would fail this model 26.4% of the time.
+
+Misses
+simple_python_7  simple_function_checker:wrong_count  I would rather talk about it.
+"""
