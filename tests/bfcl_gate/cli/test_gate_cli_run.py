@@ -101,8 +101,9 @@ def test_a_missed_line_exits_1(gate: Gate) -> None:
 def test_without_any_line_the_mlperf_lines_apply_and_the_ways_to_another_are_named(gate: Gate) -> None:
     code, out, _ = gate(fenced_call)
     assert code == 0
-    assert "the MLPerf v6.1 lines of Qwen3.6-27B apply" in " ".join(out.split())
-    assert "--baseline DIR" in out
+    words = " ".join(out.split())
+    assert "the MLPerf v6.1 lines of Qwen3.6-27B apply" in words
+    assert "--baseline DIR" in words
 
 
 def test_a_failed_preflight_is_a_verdict_with_a_cause_and_one_raw_answer(gate: Gate) -> None:
