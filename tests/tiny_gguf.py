@@ -23,8 +23,7 @@ Tools:
 {{ '\n' + tool | tojson }}
 {%- endfor %}
 {{ '\n' }}Call one as <tool_call>{"name": NAME, "arguments": OBJECT}</tool_call>.<|im_end|>
-{{ '\n' }}
-{%- elif messages[0].role == 'system' %}
+{% elif messages[0].role == 'system' %}
 {{- '<|im_start|>system\n' + messages[0].content + '<|im_end|>\n' }}
 {%- endif %}
 {%- for message in messages %}

@@ -5,8 +5,19 @@ Token arrays are `array("i")`: compact, and slices of them compare at memory spe
 
 from array import array
 from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
 
 from bfcl_gate.model.engine import PlannedTurn
+
+
+class TurnTokens(NamedTuple):
+    """The tokens of one turn; `answer` is the recorded one, `extends` and `shielded` as in PlannedTurn."""
+
+    prompt: "array[int]"
+    answer: "array[int] | None" = None
+    extends: bool | None = None
+    shielded: int = 0
 
 
 def common_prefix(a: "array[int]", b: "array[int]") -> int:
@@ -31,40 +42,27 @@ def reusable(prompt: "array[int]", previous: "array[int] | None") -> int:
     return 0 if previous is None else min(common_prefix(prompt, previous), len(prompt) - 1)
 
 
-def plan_trajectory(
-    prompts: Sequence["array[int]"],
-    answers: Sequence["array[int] | None"],
-    extends: Sequence[bool | None],
-    forced: bool,
-    shielded: Sequence[int] = (),
-) -> tuple[PlannedTurn, ...]:
-    """Return the plan of the turns of one trajectory; all sequences have one entry a turn.
+def plan_trajectory(turns: Sequence[TurnTokens], forced: bool) -> tuple[PlannedTurn, ...]:
+    """Return the plan of the turns of one trajectory.
 
     Rule (design: cache rules): forced decoding leaves prompt and answer without its last token in the
     cache, natural decoding leaves the prompt.
     """
-    held = [p if a is None else p + a[:-1] for p, a in zip(prompts, answers, strict=True)]
-    by_forced = [0, *(reusable(p, h) for p, h in zip(prompts[1:], held, strict=False))]
-    by_natural = [0, *(reusable(p, q) for p, q in zip(prompts[1:], prompts, strict=False))]
+    by_forced = [
+        0,
+        *(reusable(b.prompt, a.prompt + (a.answer or a.prompt[:0])[:-1]) for a, b in pairwise(turns)),
+    ]
+    by_natural = [0, *(reusable(b.prompt, a.prompt) for a, b in pairwise(turns))]
     keeps = [*(by_forced if forced else by_natural)[1:], 0]
     return tuple(
         PlannedTurn(
-            prompt_tokens=len(prompt),
-            answer_tokens=None if answer is None else len(answer),
-            possible_forced=forced_tokens,
-            possible_natural=natural_tokens,
-            keep=keep,
-            answer_extends=extended,
-            shielded=shielded_texts,
+            prompt_tokens=len(turn.prompt),
+            answer_tokens=None if turn.answer is None else len(turn.answer),
+            possible_forced=by_forced[i],
+            possible_natural=by_natural[i],
+            keep=keeps[i],
+            answer_extends=turn.extends,
+            shielded=turn.shielded,
         )
-        for prompt, answer, forced_tokens, natural_tokens, keep, extended, shielded_texts in zip(
-            prompts,
-            answers,
-            by_forced,
-            by_natural,
-            keeps,
-            extends,
-            shielded or [0] * len(prompts),
-            strict=True,
-        )
+        for i, turn in enumerate(turns)
     )

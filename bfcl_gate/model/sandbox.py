@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
-from jinja2 import Template, TemplateError, nodes
+from jinja2 import Template, TemplateError, TemplateSyntaxError, nodes
 from jinja2.ext import Extension, loopcontrols
 from jinja2.parser import Parser
 from jinja2.runtime import Context
@@ -21,8 +21,14 @@ from jinja2.sandbox import SandboxedEnvironment
 CLOCK = datetime(2026, 1, 1)
 """What a template that prints today's date is told: a prompt must not change from one day to the next."""
 
-MARKED = re.compile("\ue0f0([0-9]{1,7})\ue0f1")
-"""Private-use characters and a number: the place of a text that a template's `guard` took out."""
+_OPEN, _CLOSE = "\u2e28", "\u2e29"
+
+MARKED = re.compile(f"{_OPEN}([0-9]{{1,7}}){_CLOSE}")
+"""A number in rare parentheses: the place of a text that a template's `guard` took out.
+
+They are printable, so that Python's own notation of a list or an object, which some templates print, leaves
+them as they are.
+"""
 
 MAX_STEPS = 5_000_000
 """Loop rounds of one rendering, seconds at most; a conversation of a thousand turns takes some ten thousand."""
@@ -51,7 +57,7 @@ FAILURES = (
 
 def mark(number: int) -> str:
     """Return the mark that MARKED finds."""
-    return f"\ue0f0{number}\ue0f1"
+    return f"{_OPEN}{number}{_CLOSE}"
 
 
 def _tojson(
@@ -65,7 +71,7 @@ def _tojson(
     text = json.dumps(
         value, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys
     )
-    return text.replace("\\ue0f0", "\ue0f0").replace("\\ue0f1", "\ue0f1") if ensure_ascii else text
+    return text.replace("\\u2e28", _OPEN).replace("\\u2e29", _CLOSE) if ensure_ascii else text
 
 
 def _raise(message: str) -> None:
@@ -125,6 +131,8 @@ class Sandbox(SandboxedEnvironment):
     def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
         tree = super()._parse(source, name, filename)
         for loop in tree.find_all(nodes.For):
+            if loop.recursive:  # its inner rounds could not be counted, and no known template needs one
+                raise TemplateSyntaxError("recursive loops are not supported", loop.lineno)
             loop.iter = nodes.Filter(loop.iter, "counted", [], [], None, None, lineno=loop.lineno)
             loop.iter.set_environment(self)
         return tree

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from bfcl_gate.errors import ContextOverflowError, EngineError, InputError
 from bfcl_gate.model.chat import ChatRequest, Message
 from bfcl_gate.model.engine import EngineInfo, PlannedTurn, TimedResponse
-from bfcl_gate.model.prefix import common_prefix, plan_trajectory, reusable
+from bfcl_gate.model.prefix import TurnTokens, common_prefix, plan_trajectory, reusable
 
 RENDER_NS = 2_000_000
 PREFILL_NS = 1_000_000
@@ -71,9 +71,11 @@ class ScriptedEngine:
 
     def plan(self, requests: Sequence[ChatRequest]) -> tuple[PlannedTurn, ...]:
         answers = [self._answer(request) for request in requests]
-        extends = [None if answer is None else True for answer in answers]
-        forced = bool(requests) and requests[0].forced
-        return plan_trajectory([self._prompt(r) for r in requests], answers, extends, forced)
+        turns = [
+            TurnTokens(self._prompt(request), answer, None if answer is None else True)
+            for request, answer in zip(requests, answers, strict=True)
+        ]
+        return plan_trajectory(turns, forced=bool(requests) and requests[0].forced)
 
     def generate(self, request: ChatRequest, keep: int = 0) -> TimedResponse:
         self.calls.append(request)
@@ -107,6 +109,7 @@ class ScriptedEngine:
             text=None if request.forced else " ".join(said.split()[:count]) if count < len(tokens) else said,
             finish_reason="forced" if request.forced else "stop" if count == len(tokens) else "length",
             input_tokens=len(prompt),
+            held_tokens=reused,
             reused_tokens=reused,
             evaluated_tokens=len(prompt) - reused,
             output_tokens=count,

@@ -11,7 +11,7 @@ from typing import Any
 
 from bfcl_gate.errors import InputError
 from bfcl_gate.model.chat import Message, Tool
-from bfcl_gate.model.sandbox import CLOCK, FAILURES, Sandbox
+from bfcl_gate.model.sandbox import CLOCK, FAILURES, MARKED, Sandbox, mark
 
 _RESERVED = ("messages", "tools", "add_generation_prompt")
 _NEEDLE = "needle"
@@ -47,7 +47,7 @@ class ChatTemplate:
             "date_string": CLOCK.strftime("%d %b %Y"),
             **arguments,
         }
-        self._sandbox = Sandbox(self._copy)
+        self._sandbox = Sandbox(lambda value: _mapped(value, self._guard_decoded))
         try:
             self._template = self._sandbox.from_string(source)
         except FAILURES as error:
@@ -55,60 +55,66 @@ class ChatTemplate:
                 f"The model's chat template does not compile ({_short(error)}). Expected a Jinja template; give a "
                 "corrected one with --chat-template FILE."
             ) from error
-        self._takes_system = self._prints_system()
+        self._merges_system = self._drops_system()
 
-    def _prints_system(self) -> bool:
-        """Whether the template takes a system message; some refuse it, some drop it without a word."""
-        messages = [{"role": "system", "content": _NEEDLE}, {"role": "user", "content": "x"}]
+    def _drops_system(self) -> bool:
+        """Whether the template refuses a system message, or drops it without a word."""
+        user = {"role": "user", "content": "x"}
         try:
-            return _NEEDLE in self._render(messages, (), True)
-        except FAILURES:
-            return False
+            return _NEEDLE not in self._render([{"role": "system", "content": _NEEDLE}, user], (), True)
+        except InputError:
+            pass
+        try:
+            self._render([user], (), True)
+        except InputError:
+            return False  # it refuses everything so small; the conversation will tell
+        return True
 
     def render(self, messages: Sequence[Message], tools: Sequence[Tool], *, generation_prompt: bool) -> str:
         """Return the prompt's text.
 
-        Arguments of earlier calls are given as objects and, where a template cannot take those, as text.
-        Raises InputError when the template refuses the conversation.
+        Arguments of earlier calls are given as objects and, where a template cannot take those, as text; no
+        tools are given as None or else as an empty list. Raises InputError when the template refuses them all.
         """
         said = [self._message(message) for message in messages]
-        if not self._takes_system:
-            said = _without_system(said)
-        try:
-            return self._render([_object_arguments(message) for message in said], tools, generation_prompt)
-        except FAILURES as first:
-            try:
-                return self._render(said, tools, generation_prompt)
-            except FAILURES:
-                roles = ", ".join(dict.fromkeys(str(m.get("role")) for m in messages))
-                raise InputError(
-                    f"The model's chat template cannot render this conversation ({_short(first)}). Its roles are "
-                    f"{_short(roles)}; use a model whose template knows them and tools, or give one with "
-                    "--chat-template FILE."
-                ) from first
+        return self._render(_without_system(said) if self._merges_system else said, tools, generation_prompt)
 
     def _render(self, messages: Sequence[Message], tools: Sequence[Tool], generation_prompt: bool) -> str:
+        first: Exception | None = None
+        for convert in (_object_arguments, dict):
+            for given in (tools,) if tools else (None, ()):
+                try:
+                    return self._run([convert(message) for message in messages], given, generation_prompt)
+                except FAILURES as error:
+                    first = first or error
+        roles = ", ".join(dict.fromkeys(str(message.get("role")) for message in messages))
+        raise InputError(
+            f"The model's chat template cannot render this conversation ({_short(first)}). Its roles are "
+            f"{_short(roles)}; use a model whose template knows them and tools, or give one with "
+            "--chat-template FILE."
+        ) from first
+
+    def _run(self, messages: Sequence[Message], tools: Sequence[Tool] | None, generation_prompt: bool) -> str:
         variables = {
-            **self._variables,
-            "messages": self._copy(messages),
-            "tools": self._copy(tools) if tools else None,
+            **_mapped(self._variables, str),
+            "messages": _mapped(messages, self._guard),
+            "tools": _mapped(tools, self._guard),
             "add_generation_prompt": generation_prompt,
         }
         return self._sandbox.run(self._template, variables)
 
-    def _copy(self, value: Any) -> Any:
-        """Return a copy a template may change, every text of it guarded, names of fields too."""
-        if isinstance(value, str):
-            return self._guard(value)
-        if isinstance(value, Mapping):
-            return {self._copy(key): self._copy(item) for key, item in value.items()}
-        if isinstance(value, list | tuple):
-            return [self._copy(item) for item in value]
-        return value
+    def _guard_decoded(self, text: str) -> str:
+        """Guard what a template decoded from guarded JSON: marks in it stay, what escapes spelt is guarded."""
+        pieces = MARKED.split(text)
+        return "".join(mark(int(p)) if place % 2 else self._guard(p) for place, p in enumerate(pieces))
 
     def _message(self, message: Message) -> Message:
-        """Return the message with text content, and with `developer` as `system` where the template lacks it."""
-        changed = {**message, "content": _text_content(message.get("content"))}
+        """Return the message with text content and without empty fields, whose mere presence many templates test.
+
+        `developer` becomes `system` where the template lacks it.
+        """
+        given = {key: value for key, value in message.items() if value is not None and value != []}
+        changed = {**given, "content": _text_content(message.get("content"))}
         if message.get("role") == "developer" and "developer" not in self.source:
             changed["role"] = "system"
         return changed
@@ -122,6 +128,17 @@ class ChatTemplate:
         except InputError:
             return ""
         return opened[len(asked) :] if opened.startswith(asked) else ""
+
+
+def _mapped(value: Any, change: Callable[[str], str]) -> Any:
+    """Return a copy a template may alter, every text of it changed, names of fields too."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, Mapping):
+        return {_mapped(key, change): _mapped(item, change) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_mapped(item, change) for item in value]
+    return value
 
 
 def _short(problem: object) -> str:

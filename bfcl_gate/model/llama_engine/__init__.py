@@ -16,7 +16,7 @@ from bfcl_gate.model.engine import EngineInfo, EngineSettings, PlannedTurn, Time
 from bfcl_gate.model.llama_engine.decoder import Cancelled, Decoded, Decoder, StopFlag
 from bfcl_gate.model.llama_engine.model import chat_template_of, details_of, identity_of, load_model
 from bfcl_gate.model.llama_engine.vocabulary import Prompt, Vocabulary
-from bfcl_gate.model.prefix import common_prefix, plan_trajectory, reusable
+from bfcl_gate.model.prefix import TurnTokens, common_prefix, plan_trajectory, reusable
 from bfcl_gate.model.template import ChatTemplate
 from bfcl_gate.model.toolcalls import syntax_of_template
 
@@ -91,15 +91,14 @@ class LlamaEngine:
         return whole[start : end + 1] or None, start == len(prompt)
 
     def plan(self, requests: Sequence[ChatRequest]) -> tuple[PlannedTurn, ...]:
-        prompts = [self._render(request) for request in requests]
-        answers = [self._answer(r, p.tokens) for r, p in zip(requests, prompts, strict=True)]
         return plan_trajectory(
-            [prompt.tokens for prompt in prompts],
-            [answer for answer, _ in answers],
-            [extends for _, extends in answers],
-            forced=bool(requests) and requests[0].forced,
-            shielded=[prompt.shielded for prompt in prompts],
+            [self._turn_tokens(request) for request in requests], forced=bool(requests) and requests[0].forced
         )
+
+    def _turn_tokens(self, request: ChatRequest) -> TurnTokens:
+        prompt = self._render(request)
+        answer, extends = self._answer(request, prompt.tokens)
+        return TurnTokens(prompt.tokens, answer, extends, prompt.shielded)
 
     def generate(self, request: ChatRequest, keep: int = 0) -> TimedResponse:
         decoder = self._decoder
