@@ -115,10 +115,11 @@ def _named(form: Named, source: Source, opener: re.Match[str]) -> Block:
         if text.startswith(closer, position):
             ends.append(position + len(closer))
     whole = len(ends) > 1 or not form.closed or skip_space(text, calls.end) == len(text)
+    exact = opener.groupdict().get("exact", "") is not None or opener.end() == len(text)
     return Block(
         start=opener.start(),
         end=ends[-1],
         attempts=tuple(calls.attempts),
-        native=calls.exact and whole and opener.groupdict().get("exact", "") is not None,
+        native=calls.exact and whole and exact,
         error=calls.error,
     )

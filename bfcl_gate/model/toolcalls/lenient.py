@@ -12,7 +12,9 @@ from bfcl_gate.model.toolcalls.python_calls import PythonCalls, read_call, read_
 from bfcl_gate.model.toolcalls.records import Block, Source
 from bfcl_gate.model.toolcalls.scan import skip_space
 
-_CANDIDATE = re.compile(r"(?P<fence>`{3,})[\w-]*\s*|(?P<tag><\|?[A-Za-z_][\w:.-]*\|?>)\s*|\n[ \t]*(?=[\[{])")
+_CANDIDATE = re.compile(
+    r"(?P<fence>`{3,})[\w-]*\s*|(?P<tag><\|?[A-Za-z_][\w:.-]*\|?>)\s*|\n[ \t]*(?=\{|\[\s*[{A-Za-z_])"
+)
 _END_TAG = re.compile(r"<(?:/\|?|\|/?)[\w:.-]{1,60}\|?>")  # small models do not always close what they opened
 _PRINT = re.compile(r"print\(\s*")
 _MAX_FAILURES = 50  # places that look like a call and are not; each may cost a look at the rest of the text
