@@ -29,7 +29,7 @@ def _dsml(block: str) -> Markup:
         argument=re.compile(
             r'<｜DSML｜parameter name="(?P<name>[^"\n]*)"(?: string="(?P<string>true|false)")?>'
         ),
-        argument_end=lambda name: "</｜DSML｜parameter>",
+        argument_end="</｜DSML｜parameter>",
     )
 
 

@@ -21,7 +21,11 @@ _MARKERS = (
     "<|END_OF_TURN_TOKEN|>",
     "[e~[",
 )
-_WRAPPERS = (("<response>", "</response>"), ("<|START_RESPONSE|>", "<|END_RESPONSE|>"))
+_WRAPPERS = (
+    ("<response>", "</response>"),
+    ("<|START_RESPONSE|>", "<|END_RESPONSE|>"),
+    ("<|START_TEXT|>", "<|END_TEXT|>"),
+)
 
 
 def content_end(text: str) -> int:
@@ -37,7 +41,7 @@ def content_end(text: str) -> int:
 
 
 def unwrap(content: str) -> str:
-    """Return content without the tags that Granite 3.3 and Command-R7B put around it."""
+    """Return content without the tags that Granite 3.3 and the Command models put around it."""
     for opener, closer in _WRAPPERS:
         if content.startswith(opener):
             return content[len(opener) :].removesuffix(closer).strip()

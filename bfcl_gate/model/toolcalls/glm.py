@@ -11,7 +11,7 @@ _MARKUP = Markup(
     call=re.compile(r"(?P<name>[\w.:/-]+)(?=\s*(?:<arg_key>|</tool_call>))"),
     call_end="</tool_call>",
     argument=re.compile(r"<arg_key>(?P<name>[^<]*)</arg_key>\s*<arg_value>"),
-    argument_end=lambda name: "</arg_value>",
+    argument_end="</arg_value>",
 )
 
 

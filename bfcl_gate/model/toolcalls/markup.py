@@ -1,7 +1,6 @@
 """Calls whose arguments stand as text between tags, one element each: the shared reader of such syntaxes."""
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,9 +14,8 @@ from bfcl_gate.model.toolcalls.scan import skip_space
 class Markup:
     """The tags of a syntax. `call` and `argument` have a group `name`, `argument` perhaps one `string`.
 
-    `block` and `block_end` go around the calls. `argument_end` makes the closing tag from the argument's
-    name. A value ends at the closing tag that another argument or `call_end` follows, so it may hold the
-    tag in running text.
+    `block` and `block_end` go around the calls. A value ends at the closing tag that another argument or
+    `call_end` follows, so it may hold the tag in running text.
     """
 
     block: str
@@ -25,7 +23,7 @@ class Markup:
     call: re.Pattern[str]
     call_end: str
     argument: re.Pattern[str]
-    argument_end: Callable[[str], str]
+    argument_end: str
 
 
 @dataclass(slots=True, kw_only=True)
@@ -78,15 +76,14 @@ def _read_call(markup: Markup, source: Source, opened: re.Match[str], progress: 
     arguments: dict[str, Any] = {}
     progress.end = offset = skip_space(text, opened.end())
     while argument := markup.argument.match(text, progress.end):
-        closer = markup.argument_end(argument.group("name"))
-        close = _value_end(markup, text, argument.end(), closer)
+        close = _value_end(markup, text, argument.end())
         if close is None:
             progress.end = len(text)
             break
         value, typed = _typed(text[argument.end() : close], argument, schemas)
         arguments[argument.group("name")] = value
         progress.exact = progress.exact and typed
-        progress.end = skip_space(text, close + len(closer))
+        progress.end = skip_space(text, close + len(markup.argument_end))
     if text.startswith(markup.call_end, progress.end):
         progress.attempts.append(source.read(name, arguments, offset))
         progress.end += len(markup.call_end)
@@ -96,12 +93,12 @@ def _read_call(markup: Markup, source: Source, opened: re.Match[str], progress: 
     progress.attempts.append(source.failed(name, start=opened.start(), end=progress.end, offset=offset))
 
 
-def _value_end(markup: Markup, text: str, position: int, closer: str) -> int | None:
-    while (position := text.find(closer, position)) >= 0:
-        following = skip_space(text, position + len(closer))
+def _value_end(markup: Markup, text: str, position: int) -> int | None:
+    while (position := text.find(markup.argument_end, position)) >= 0:
+        following = skip_space(text, position + len(markup.argument_end))
         if text.startswith(markup.call_end, following) or markup.argument.match(text, following):
             return position
-        position += len(closer)
+        position += len(markup.argument_end)
     return None
 
 

@@ -1,10 +1,11 @@
-"""MiniMax: M1 writes JSON objects, M2 `<invoke>` elements, M3 elements named after their parameters.
+"""MiniMax: M1 writes JSON objects, M2 `<invoke>` elements; M3 is in its own module.
 
 Apriel writes a JSON array between M1's tags.
 """
 
 import re
 
+from bfcl_gate.model.toolcalls import minimax_m3
 from bfcl_gate.model.toolcalls.frames import Frame, earliest, framed_calls
 from bfcl_gate.model.toolcalls.markup import Markup, marked_calls
 from bfcl_gate.model.toolcalls.records import Block, Source
@@ -16,20 +17,11 @@ _M2 = Markup(
     call=re.compile(r'<invoke name="(?P<name>[^"\n]*)">'),
     call_end="</invoke>",
     argument=re.compile(r'<parameter name="(?P<name>[^"\n]*)">'),
-    argument_end=lambda name: "</parameter>",
-)
-_MARK = "]<]minimax[>["
-_M3 = Markup(
-    block=f"{_MARK}<tool_call>",
-    block_end=f"{_MARK}</tool_call>",
-    call=re.compile(re.escape(_MARK) + r'<invoke name="(?P<name>[^"\n]*)">'),
-    call_end=f"{_MARK}</invoke>",
-    argument=re.compile(re.escape(_MARK) + r"<(?P<name>[^</>\n]+)>"),
-    argument_end=lambda name: f"{_MARK}</{name}>",
+    argument_end="</parameter>",
 )
 
 
 def find(source: Source, start: int) -> list[Block]:
     """Return the call blocks from `start` on."""
-    marked = [marked_calls(markup, source, start) for markup in (_M3, _M2)]
-    return earliest(*marked, framed_calls(_M1, source, start))
+    marked = marked_calls(_M2, source, start)
+    return earliest(minimax_m3.find(source, start), marked, framed_calls(_M1, source, start))

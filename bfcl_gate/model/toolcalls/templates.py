@@ -25,7 +25,7 @@ _MARKERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("phi4", ("functools[",)),
     ("granite", ("<|tool_call|>",)),
     ("hermes", ("<tool_call>",)),
-    ("functionary", ("<function=", "</function>")),
+    ("functionary", ("<|start_header_id|>", "<function=", "</function>")),
     ("pythonic", ("<|python_start|>",)),
     ("llama3-json", ("<|start_header_id|>", '"parameters"')),
 )

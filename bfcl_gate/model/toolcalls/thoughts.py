@@ -10,6 +10,8 @@ from bfcl_gate.model.toolcalls.scan import skip_space
 
 _CLOSERS = {
     "<think>": "</think>",
+    "<mm:think>": "</mm:think>",
+    "<seed:think>": "</seed:think>",
     "[THINK]": "[/THINK]",
     "<|channel>thought": "<channel|>",
     "<|START_THINKING|>": "<|END_THINKING|>",

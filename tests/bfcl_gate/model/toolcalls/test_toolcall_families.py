@@ -280,6 +280,13 @@ NATIVE = {
         text=']<]minimax[>[<tool_call>\n]<]minimax[>[<invoke name="read_file">]<]minimax[>[<path>a.py'
         "]<]minimax[>[</path>]<]minimax[>[</invoke>\n]<]minimax[>[</tool_call>",
     ),
+    "MiniMax M3, nested": Case(
+        family="minimax",
+        text=']<]minimax[>[<tool_call>\n]<]minimax[>[<invoke name="set_timer">]<]minimax[>[<minutes>5]<]minimax[>['
+        "</minutes>]<]minimax[>[<tags>]<]minimax[>[<item>a]<]minimax[>[</item>]<]minimax[>[<item>]<]minimax[>[<k>b"
+        "]<]minimax[>[</k>]<]minimax[>[</item>]<]minimax[>[</tags>]<]minimax[>[</invoke>\n]<]minimax[>[</tool_call>",
+        calls=[("set_timer", {"minutes": 5, "tags": ["a", {"k": "b"}]})],
+    ),
     "Kimi K2": Case(
         family="kimi",
         text="On it.<|tool_calls_section_begin|><|tool_call_begin|>functions.read_file:0"

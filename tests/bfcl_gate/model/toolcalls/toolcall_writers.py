@@ -253,12 +253,19 @@ def minimax_m2(calls: Sequence[Call]) -> str:
     return f"<minimax:tool_call>\n{''.join(map(one, calls))}</minimax:tool_call>"
 
 
+def _elements(value: Any, mark: str) -> str:
+    if isinstance(value, dict):
+        return "".join(f"{mark}<{k}>{_elements(v, mark)}{mark}</{k}>" for k, v in value.items())
+    if isinstance(value, list):
+        return "".join(f"{mark}<item>{_elements(item, mark)}{mark}</item>" for item in value)
+    return as_text(value)
+
+
 def minimax_m3(calls: Sequence[Call]) -> str:
     mark = "]<]minimax[>["
 
     def one(call: Call) -> str:
-        lines = "".join(f"{mark}<{k}>{as_text(v)}{mark}</{k}>\n" for k, v in call[1].items())
-        return f'{mark}<invoke name="{call[0]}">\n{lines}{mark}</invoke>\n'
+        return f'{mark}<invoke name="{call[0]}">{_elements(call[1], mark)}{mark}</invoke>\n'
 
     return f"{mark}<tool_call>\n{''.join(map(one, calls))}{mark}</tool_call>"
 
@@ -306,6 +313,21 @@ def _marked(closer: str) -> st.SearchStrategy[list[Call]]:
     return calls_of(typed_arguments(without(closer), without(closer)))
 
 
+def _flat_arguments(text: st.SearchStrategy[str]) -> st.SearchStrategy[dict[str, Any]]:
+    """Return arguments whose inner values are texts: elements carry no type that no schema declares."""
+    inner = text.filter(lambda value: not value.startswith("]"))
+    return st.fixed_dictionaries(
+        {},
+        optional={
+            "text": text,
+            "count": st.integers(),
+            "flag": st.booleans(),
+            "items": st.lists(inner, max_size=3),
+            "options": st.dictionaries(st.sampled_from(("a", "b-c")), inner, max_size=3),
+        },
+    )
+
+
 _gemma_keys = st.sampled_from(("a", "some_key", "ключ"))
 _xml_text = without(r"</?parameter|</function>")
 
@@ -338,7 +360,7 @@ SYNTAXES = (
     Syntax(family="nemotron", write=nemotron),
     Syntax(family="minimax", write=minimax_m1),
     Syntax(family="minimax", write=minimax_m2, calls=_marked("</parameter>")),
-    Syntax(family="minimax", write=minimax_m3, calls=_marked(r"\]<\]minimax")),
+    Syntax(family="minimax", write=minimax_m3, calls=calls_of(_flat_arguments(without(r"\]<\]minimax")))),
     Syntax(family="kimi", write=kimi),
     Syntax(family="cohere", write=command_r7b),
     Syntax(family="cohere", write=command_r),
