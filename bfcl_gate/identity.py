@@ -28,8 +28,12 @@ def samples_id(ids: Iterable[str]) -> str:
 
 def gate_fields(engine: str | None, policy: GatePolicy, ids: Iterable[str]) -> dict[str, Any]:
     """Return the fields that gate_id hashes; `engine` is an engine_id or None, `ids` are the sample ids in order."""
+    return {"engine_id": engine, **policy_fields(policy, ids)}
+
+
+def policy_fields(policy: GatePolicy, ids: Iterable[str]) -> dict[str, Any]:
+    """Return the fields of gate_id that no engine is needed for."""
     return {
-        "engine_id": engine,
         "rules": policy.rules,
         "tool_schemas": policy.tool_schemas,
         "calls": policy.calls,

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -62,7 +62,7 @@ def prepare_job(
 
 def finished_gate(job: GateJob, resume: bool) -> dict[str, Any] | None:
     """Open the output folder; return the gate object of a run that is already finished there."""
-    from bfcl_gate.identity import require_same
+    from bfcl_gate.identity import policy_fields, require_same
     from bfcl_gate.run_folder import MANIFEST, RESULT, open_folder, read_json
     from bfcl_gate.verdict import line_object
 
@@ -72,7 +72,7 @@ def finished_gate(job: GateJob, resume: bool) -> dict[str, Any] | None:
     if not (job.output / RESULT).exists():
         return None
     manifest = read_json(job.output / MANIFEST)
-    present = {"policy": asdict(job.policy), "model": dict(job.model)}
+    present = {"policy": policy_fields(job.policy, job.ids), "model": dict(job.model)}
     require_same(str(job.output), {key: manifest.get(key) for key in present}, present)
     found: dict[str, Any] = read_json(job.output / RESULT)["gate"]
     if found["partial"] and found["samples"] and not job.until_decided:
@@ -136,12 +136,13 @@ def _how_to_continue(job: GateJob) -> str:
 def _keep_manifest(engine: "Engine", job: GateJob) -> dict[str, Any]:
     """Return what identifies the run for result.json; write run.json where a folder is new."""
     from bfcl_gate.gate_file import gate_header
+    from bfcl_gate.identity import policy_fields
     from bfcl_gate.run_folder import MANIFEST, new_manifest, write_json
 
     info = engine.info()
     facts = new_manifest(
         gate_header(info, job.policy, job.samples),
-        policy=asdict(job.policy),
+        policy=policy_fields(job.policy, job.ids),
         model=dict(job.model),
         engine={"kind": info.kind, "ctx": info.ctx, **info.identity, **info.details},
     )

@@ -1,7 +1,7 @@
 """`bfcl-gate score`: judge stored answers again, without a model."""
 
+import sys
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -9,6 +9,7 @@ import typer
 
 from bfcl_gate.cli import gate_options as gate
 from bfcl_gate.cli.outcome import ReportOptions, leave_with
+from bfcl_gate.cli.shell import safe_text
 from bfcl_gate.errors import InputError
 from bfcl_gate.ruleset import GatePolicy
 
@@ -19,7 +20,10 @@ if TYPE_CHECKING:
 
 StoredArgument = Annotated[
     Path,
-    typer.Argument(metavar="RESPONSES.jsonl", help="Stored messages, a gate.jsonl, or the folder of a run."),
+    typer.Argument(
+        metavar="RESPONSES.jsonl",
+        help="Stored messages, a gate.jsonl, the folder of a run, or a model's result folder of bfcl-eval.",
+    ),
 ]
 
 
@@ -47,11 +51,13 @@ def score(
     )
     responses = load_responses(stored)
     given = {"rules": rules, "tool_schemas": tool_schemas, "calls": calls}
-    policy = _policy(responses, {key: value for key, value in given.items() if value is not None})
+    if responses.skipped:
+        sys.stderr.write(safe_text(f"Left out, not single-turn: {', '.join(responses.skipped)}.\n"))
+    policy = stored_policy(responses, {key: value for key, value in given.items() if value is not None})
     _score(responses, policy, lines, output, ReportOptions(misses=misses, summary=summary, junit=junit))
 
 
-def _policy(responses: "Responses", given: Mapping[str, str]) -> GatePolicy:
+def stored_policy(responses: "Responses", given: Mapping[str, str]) -> GatePolicy:
     """Take what was not given from the stored run, and name the sample that the rows make up."""
     from bfcl_gate.responses import sample_name
 
@@ -106,11 +112,13 @@ def _keep(
     verdict: Mapping[str, Any],
 ) -> None:
     from bfcl_gate.gate_file import rescored_header
+    from bfcl_gate.identity import policy_fields
     from bfcl_gate.journal import Journal
     from bfcl_gate.run_folder import JOURNAL, MANIFEST, RESULT, new_manifest, write_json
 
-    header = rescored_header(responses.header, policy, [answer.id for answer in answers])
-    manifest = new_manifest(header, policy=asdict(policy))
+    ids = [answer.id for answer in answers]
+    header = rescored_header(responses.header, policy, ids)
+    manifest = new_manifest(header, policy=policy_fields(policy, ids))
     write_json(output / MANIFEST, manifest)
     with Journal(output / JOURNAL) as journal:
         journal.extend([header, *(answer.to_row() for answer in answers)])
