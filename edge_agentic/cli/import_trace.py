@@ -33,6 +33,9 @@ MinTurnsOption = Annotated[
     int, typer.Option("--min-turns", metavar="N", help="Leave out conversations with fewer turns.")
 ]
 AnsiOption = Annotated[bool, typer.Option("--strip-ansi", help="Take terminal colours out of texts.")]
+HeadOption = Annotated[
+    bool, typer.Option("--keep-head", help="Keep replies that stand before the first text of a user.")
+]
 ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite an existing output file.")]
 ReportFormatOption = Annotated[str, typer.Option("--report-format", help="text or json.")]
 
@@ -47,6 +50,7 @@ def import_command(
     max_tokens: MaxTokensOption = 1024,
     min_turns: MinTurnsOption = 1,
     strip_ansi: AnsiOption = False,
+    keep_head: HeadOption = False,
     force: ForceOption = False,
     report_format: ReportFormatOption = "text",
 ) -> None:
@@ -63,7 +67,7 @@ def import_command(
     check_name(format_name)
     _check_limits(max_delay, max_tokens, min_turns)
     options = Options(
-        limits=Limits(max_delay_s=max_delay, max_tokens=max_tokens),
+        limits=Limits(max_delay_s=max_delay, max_tokens=max_tokens, keep_head=keep_head),
         system=read_system(system) if system else None,
         tools=read_tools(tools) if tools else (),
         strip_ansi=strip_ansi,

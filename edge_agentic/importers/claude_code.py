@@ -6,13 +6,14 @@ form a tree by `parentUuid`. System prompt, tool schemas and most reminders are 
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from edge_agentic.importers import anthropic_messages
 from edge_agentic.importers.chat_messages import usage_of
-from edge_agentic.importers.claude_tree import Line, branches, by_agent, reply_key
 from edge_agentic.importers.covered import without_covered
 from edge_agentic.importers.normal import Item, Notes, Reply, Session, ToolResult, UserText
 from edge_agentic.importers.source import Source
+from edge_agentic.importers.tree import Line, branches
 from edge_agentic.importers.values import arr, name, obj, objects, seconds, text
 
 
@@ -24,7 +25,7 @@ def read(sources: Sequence[Source], notes: Notes) -> list[Session]:
 
 def _file(source: Source, notes: Notes) -> Iterator[Session]:
     lines = _lines(source, notes)
-    groups = by_agent(lines)
+    groups = _by_agent(lines)
     main = _main_name(source, groups)
     spawned = _spawns(lines)
     for agent, members in groups.items():
@@ -69,13 +70,49 @@ def _lines(source: Source, notes: Notes) -> dict[str, Line]:
         key = uuid or f"line {record.line}"
         if key in lines:
             notes.repair("R20")
-            lines[key] = replace(lines[key], value=value)
+            lines[key] = _line(key, value)
             continue
         if kind not in ("user", "assistant"):
             notes.skip(f"record {kind or 'without a type'}")
         if uuid or kind in ("user", "assistant"):
-            lines[key] = Line(key=key, number=record.line, value=value)
+            lines[key] = _line(key, value)
     return lines
+
+
+def _line(key: str, value: Mapping[str, Any]) -> Line:
+    kind, message = text(value.get("type")), obj(value.get("message"))
+    reply = None
+    if kind == "assistant":
+        reply = name(message.get("id")) or name(value.get("requestId")) or key
+    return Line(
+        key=key,
+        parents=(text(value.get("parentUuid")), text(value.get("logicalParentUuid"))),
+        at_s=seconds(value.get("timestamp")),
+        speaks=kind in ("user", "assistant"),
+        reply=reply,
+        failed=value.get("isApiErrorMessage") is True,
+        value=value,
+    )
+
+
+def _by_agent(lines: Mapping[str, Line]) -> dict[str, list[Line]]:
+    """Return the records of the main chat ("") and of each sub-agent, in file order."""
+    agents: dict[str, str] = {}
+    groups: dict[str, list[Line]] = {}
+    for line in lines.values():
+        agent = agents[line.key] = _agent(line, agents)
+        groups.setdefault(agent, []).append(line)
+    return groups
+
+
+def _agent(line: Line, agents: Mapping[str, str]) -> str:
+    """A sub-agent without an id is named by the first record of its chain."""
+    if call := text(line.value.get("parent_tool_use_id")):
+        return call
+    if line.value.get("isSidechain") is not True:
+        return ""
+    parent = agents.get(text(line.value.get("parentUuid")), "")
+    return text(line.value.get("agentId")) or parent or line.key[:8]
 
 
 def _spawns(lines: Mapping[str, Line]) -> dict[str, str]:
@@ -113,8 +150,8 @@ def _split(
             current = Session(id=name_, items=(), parent=current.id, split_reason="compaction")
             items = []
         items += _items(line, given, notes)
-        key = reply_key(line)
-        if key and (following is None or reply_key(following) != key):
+        key = line.reply
+        if key and (following is None or following.reply != key):
             # The results of a call belong behind its last part, wherever in the tree they hang.
             calls = _calls_of(items, key)
             items += [results[call] for call in calls if call in results and call not in given]
@@ -146,7 +183,7 @@ def _results(members: Iterable[Line], notes: Notes) -> dict[str, ToolResult]:
 
 def _items(line: Line, given: set[str], notes: Notes) -> Sequence[Item]:
     """Return what one record adds to the prompt; results that already stand behind their call do not."""
-    key = reply_key(line)
+    key = line.reply
     if key is None:
         items = _user_items(line, notes)
         return [item for item in items if not (isinstance(item, ToolResult) and item.call_id in given)]
@@ -156,11 +193,11 @@ def _items(line: Line, given: set[str], notes: Notes) -> Sequence[Item]:
         message.get("content"),
         notes,
         key=key,
-        ended_s=seconds(line.value.get("timestamp")),
+        ended_s=line.at_s,
         input_tokens=spent,
         output_tokens=made,
         finish=text(message.get("stop_reason")) or None,
-        failed=line.value.get("isApiErrorMessage") is True,
+        failed=line.failed,
     )
 
 
@@ -169,9 +206,8 @@ def _user_items(line: Line, notes: Notes) -> Sequence[Item]:
         return []
     content = obj(line.value.get("message")).get("content")
     kind = "reminder" if line.value.get("isMeta") is True else "user"
-    at = seconds(line.value.get("timestamp"))
     return [
-        replace(item, ended_s=at) if isinstance(item, ToolResult) else item
+        replace(item, ended_s=line.at_s) if isinstance(item, ToolResult) else item
         for item in anthropic_messages.read_user(
             content if isinstance(content, str) else arr(content), notes, kind
         )

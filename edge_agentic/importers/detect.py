@@ -78,12 +78,15 @@ def _kind_of_object(value: Mapping[str, Any]) -> str | None:
     for kind, needed in _BY_KEYS:
         if needed <= keys:
             return kind
-    return _by_content(value, keys) or _by_messages(value, keys)
+    found = _by_content(value, keys) or _by_messages(value, keys)
+    # One message a line is a chat as well.
+    return found or ("openai" if {"role", "content"} <= keys else None)
 
 
 _BY_KEYS: tuple[tuple[str, set[str]], ...] = (
     ("native", {"conversation_id", "turn", "role"}),
     ("otlp", {"resourceSpans"}),
+    ("otlp", {"gen_ai.operation.name"}),
     ("lengths", {"hash_id_scope", "requests"}),
     ("lengths", {"input_length", "output_length"}),
     ("lengths", {"round_index", "prefix_tokens"}),

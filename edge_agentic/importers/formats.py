@@ -14,6 +14,18 @@ FORMATS = {
     "mini-swe-agent": "mini_swe_agent",
     "opencode": "opencode",
     "codex": "codex",
+    "atif": "atif",
+    "gemini-cli": "gemini_cli",
+    "qwen-code": "qwen_code",
+    "pi": "pi",
+    "openhands": "openhands",
+    "swe-agent": "swe_agent",
+    "kimi": "kimi",
+    "inspect": "inspect_log",
+    "otlp": "otlp",
+    "tau-bench": "tau_bench",
+    "lmcache": "lmcache",
+    "abench": "abench",
 }
 
 

@@ -12,7 +12,7 @@ from edge_agentic.importers import anthropic_messages
 from edge_agentic.importers.chat_messages import read_messages, read_reply, usage_of
 from edge_agentic.importers.content import flatten
 from edge_agentic.importers.exchanges import Exchange, chain
-from edge_agentic.importers.normal import Item, Notes, Reply, Session
+from edge_agentic.importers.normal import Item, Notes, Reply, Session, ToolResult, UserText
 from edge_agentic.importers.responses_items import read_item, read_output
 from edge_agentic.importers.source import Source, parse_json
 from edge_agentic.importers.streams import read_stream
@@ -44,8 +44,8 @@ def _records(source: Source) -> Iterator[Mapping[str, Any]]:
     values = [record.value for record in source.records]
     if source.is_document and isinstance(source.document, list):
         values = source.document
-        if any("role" in value for value in objects(values)):
-            values = [{"messages": values}]
+    if any("role" in value and "content" in value and "messages" not in value for value in objects(values)):
+        values = [{"messages": values}]
     for value in objects(values):
         interactions = value.get("interactions") or obj(value.get("log")).get("entries")
         yield from objects(interactions) if isinstance(interactions, list) else [value]
@@ -137,7 +137,20 @@ def _prompt(body: Mapping[str, Any], notes: Notes) -> tuple[str | None, list[Ite
         return flatten(body.get("system"), notes) or None, anthropic_messages.read_messages(
             body["messages"], notes
         )
-    return read_messages(body["messages"], notes)
+    system, items = read_messages(body["messages"], notes)
+    return system, _with_text_tools(items, notes)
+
+
+def _with_text_tools(items: list[Item], notes: Notes) -> list[Item]:
+    """Where the model calls tools in its text, what they give back is text as well (R6)."""
+    if any(isinstance(item, Reply) and item.calls for item in items):
+        return items
+    found = [isinstance(item, ToolResult) and item.call_id is None for item in items]
+    notes.repair("R6", sum(found))
+    return [
+        UserText(text=item.text, kind="observation") if is_text and isinstance(item, ToolResult) else item
+        for item, is_text in zip(items, found, strict=True)
+    ]
 
 
 def is_anthropic(body: Mapping[str, Any]) -> bool:

@@ -10,14 +10,17 @@ from edge_agentic.importers.pairing import Ids, OpenCall, call_row, pair
 from edge_agentic.importers.steps import Step, joined, steps_of
 
 Row = dict[str, Any]
+RESUMED = "[session resumed]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What the user chose: the longest wait kept in seconds, and the output limit written into the rows."""
+    """What the user chose: the longest wait kept in seconds, the output limit written into the rows, and
+    whether a reply without a prompt before it is kept behind a fixed text."""
 
     max_delay_s: float = 10.0
     max_tokens: int = 1024
+    keep_head: bool = False
 
 
 @dataclass(slots=True, kw_only=True)
@@ -79,7 +82,9 @@ def _add(chat: _Chat, step: Step) -> None:
     client = _client(chat, step.new)
     if client is None and not chat.turns:
         chat.notes.repair("R11")
-        return
+        if not chat.limits.keep_head:
+            return
+        client = {"role": "user", "content": RESUMED}
     calls = [OpenCall(recorded_id=call.id, id=chat.ids.unique(call.id)) for call in step.reply.calls]
     if client is None:
         # Two replies with nothing between them: one row has to hold both.
