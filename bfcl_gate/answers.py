@@ -3,8 +3,10 @@
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
+from types import NoneType
 from typing import Any
 
+from bfcl_gate.errors import InputError
 from bfcl_gate.marks import Mark, judge
 from bfcl_gate.readings import MODES, Reading, Reply, read_answer
 from bfcl_gate.ruleset import GatePolicy
@@ -12,6 +14,16 @@ from bfcl_gate.samples import Sample
 
 REQUEST_FAILED = "gate_error:request_failed"
 """mark_error of a sample whose request brought no complete answer back; it is wrong on every subset."""
+
+_TYPES: Mapping[str, tuple[type, ...]] = {
+    "id subset": (str,),
+    "text message finish_reason error mark_error parse_error": (str, NoneType),
+    "case": (str, int, NoneType),
+    "native": (bool, NoneType),
+    "input_tokens output_tokens latency_ns": (int, NoneType),
+    "correct_native correct_lenient correct": (bool,),
+    "tool_calls attempts": (list,),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,8 +62,15 @@ class Answer:
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> "Answer":
-        """Build an answer from its row; unknown keys are ignored. Raises KeyError for a missing one."""
+        """Build an answer from its row; unknown keys are ignored.
+
+        Raises KeyError for a missing field and TypeError for one of another type.
+        """
         values = {field.name: row[field.name] for field in fields(cls)}
+        for names, types in _TYPES.items():
+            for name in names.split():
+                if type(values[name]) not in types:
+                    raise TypeError(f"{name} is {str(values[name])[:40]!r}")
         values["tool_calls"] = tuple(row["tool_calls"])
         values["attempts"] = tuple(row["attempts"])
         return cls(**values)
@@ -66,7 +85,7 @@ def reply_of(answer: Answer, *, syntax: str, prefix: str) -> Reply:
     """Return what had come back for a stored answer, to read and judge it again."""
     return Reply(
         text=answer.text,
-        message=None if answer.message is None else json.loads(answer.message),
+        message=None if answer.message is None else _stated(answer.message),
         finish_reason=answer.finish_reason,
         error=answer.error,
         input_tokens=answer.input_tokens,
@@ -75,6 +94,16 @@ def reply_of(answer: Answer, *, syntax: str, prefix: str) -> Reply:
         syntax=syntax,
         prefix=prefix,
     )
+
+
+def _stated(text: str) -> Mapping[str, Any]:
+    try:
+        message = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"The field message of a stored answer is not JSON ({error}).") from error
+    if not isinstance(message, dict):
+        raise InputError("The field message of a stored answer holds no JSON object.")
+    return message
 
 
 def mark_answer(sample: Sample, reply: Reply, policy: GatePolicy, case: str | int | None = None) -> Answer:

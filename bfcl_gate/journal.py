@@ -21,7 +21,7 @@ def _decode(line: bytes) -> dict[str, Any] | None:
     """Return the row, or None where the line is torn or altered."""
     try:
         row = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     if not isinstance(row, dict) or "crc32" not in row:
         return None

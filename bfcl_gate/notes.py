@@ -7,6 +7,9 @@ from bfcl_gate.lines import Line
 
 Gate = Mapping[str, Any]
 
+_MANY_CUT, _MANY_EMPTY = 0.05, 0.20
+"""Above these shares answers ended by the token limit, or empty, are a warning."""
+
 _FLIPS = 20
 """So many flipped samples are named in a sentence; result.json holds them all."""
 
@@ -14,7 +17,7 @@ _FLIPS = 20
 def notes_on(gate: Gate, line: Line | None) -> list[str]:
     """Return the sentences that apply to a gate object; `line` is what judged it."""
     notes = [_partial(gate), None if line is None else line.note, _chance(gate), _comparison(gate)]
-    notes += [_failed(gate), _odd(gate), _ceiling(gate)]
+    notes += [_failed(gate), _cut(gate), _empty(gate), _odd(gate), _ceiling(gate)]
     return [note for note in notes if note is not None]
 
 
@@ -64,6 +67,24 @@ def _failed(gate: Gate) -> str | None:
     return (
         f"{_count(gate['failed_requests'], 'failed request')}, wrong here; MLPerf's scorer would credit "
         f"{gate['failed_requests_the_reference_credits']} of them, on irrelevance and live_irrelevance."
+    )
+
+
+def _cut(gate: Gate) -> str | None:
+    if gate["token_limit_answers"] <= _MANY_CUT * gate["samples"]:
+        return None
+    return (
+        f"Warning: {gate['token_limit_answers'] / gate['samples']:.1%} of the answers were ended by the token limit, "
+        "so the model may know more than it could say; raise --max-tokens, or switch reasoning off."
+    )
+
+
+def _empty(gate: Gate) -> str | None:
+    if gate["empty_answers"] <= _MANY_EMPTY * gate["samples"]:
+        return None
+    return (
+        f"Warning: {gate['empty_answers'] / gate['samples']:.1%} of the answers are empty; the chat template may not "
+        "be the model's own."
     )
 
 

@@ -1,12 +1,13 @@
-"""Stored answers to score without a model: a RESPONSES.jsonl, a gate.jsonl, or the folder of a run."""
+"""Stored answers to score without a model: a RESPONSES.jsonl, a gate.jsonl, a run's folder, results of bfcl-eval."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from bfcl_gate.answers import Answer, mark_answer, reply_of
+from bfcl_gate.bfcl_results import category_of, judgeable, read_results, result_files
 from bfcl_gate.errors import InputError
 from bfcl_gate.gate_file import StoredGate, load_gate
 from bfcl_gate.identity import samples_id
@@ -28,15 +29,21 @@ class Response:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Responses:
-    """Stored answers in file order; `header` is that of the gate run they come from, None without one."""
+    """Stored answers in file order; `header` is that of the gate run they come from, None without one.
+
+    `skipped` names the categories that were there and are not the gate's (multi-turn, agentic).
+    """
 
     rows: tuple[Response, ...]
     header: Mapping[str, Any] | None = None
+    skipped: tuple[str, ...] = ()
 
 
 def load_responses(path: Path) -> Responses:
     """Read stored answers. Raises InputError (file, line, field) for what cannot be read."""
     file = path / JOURNAL if path.is_dir() else path
+    if not (path / JOURNAL).exists() and (files := result_files(path)):
+        return _of_results(files)
     try:
         with file.open("rb") as lines:
             first = _row(lines.readline() or b"null", f"{file}:1")
@@ -59,11 +66,12 @@ def sample_name(responses: Responses) -> str:
 
 def mark_responses(responses: Responses, policy: GatePolicy) -> tuple[Answer, ...]:
     """Judge stored answers. Raises InputError for an id that BFCL v4 does not have."""
-    samples = {row.id: _sample(row, policy) for row in responses.rows}
+    samples = {row.id: sample_in(row, policy) for row in responses.rows}
     return tuple(mark_answer(samples[row.id], row.reply, policy, row.case) for row in responses.rows)
 
 
-def _sample(row: Response, policy: GatePolicy) -> Sample:
+def sample_in(row: Response, policy: GatePolicy) -> Sample:
+    """Return the sample a row answers. Raises InputError naming the row where BFCL v4 does not have it."""
     try:
         return sample_of(row.id, tools=policy.tool_schemas)
     except InputError as error:
@@ -83,6 +91,13 @@ def _of_gate(stored: StoredGate) -> Responses:
         for answer in stored.answers
     )
     return Responses(rows=rows, header=stored.header)
+
+
+def _of_results(files: Sequence[Path]) -> Responses:
+    found = judgeable(files)
+    rows = [_response(row, where) for file in found.values() for where, row in read_results(file)]
+    skipped = {category_of(file) for file in files} - found.keys()
+    return Responses(rows=tuple(rows), skipped=tuple(sorted(skipped)))
 
 
 def _of_file(file: Path) -> Iterator[Response]:

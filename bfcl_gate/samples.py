@@ -9,9 +9,9 @@ from typing import Any
 
 from bfcl_gate.dataset import CATEGORIES, Entry, entries, entry
 from bfcl_gate.errors import InputError
+from bfcl_gate.ruleset import KNOWN_SAMPLES
 from bfcl_gate.tools import mlperf_tools, official_tools
 
-SAMPLES = ("mlperf", "quick", "full")
 TOOL_SCHEMAS = ("mlperf", "official")
 
 _MLPERF_PERCENT = {"non_live": 62, "live": 10, "hallucination": 10}
@@ -85,7 +85,7 @@ def _listed(path: Path) -> Iterable[Entry]:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, ValueError) as error:
         raise InputError(
-            f"{str(path)!r} is neither a known sample ({', '.join(SAMPLES)}) nor a readable text file "
+            f"{str(path)!r} is neither a known sample ({', '.join(KNOWN_SAMPLES)}) nor a readable text file "
             f"of ids ({error})."
         ) from error
     first: dict[str, int] = {}

@@ -4,10 +4,11 @@ import json
 from pathlib import Path
 
 import pytest
-from gate_fakes import native_call, samples_of, scripted
+from gate_fakes import answer, native_call, samples_of, scripted
 
 from bfcl_gate.errors import InputError
 from bfcl_gate.gate import ask_and_keep
+from bfcl_gate.journal import Journal
 from bfcl_gate.responses import load_responses, mark_responses, sample_name
 from bfcl_gate.ruleset import GatePolicy
 from bfcl_gate.samples import quick_ids
@@ -107,3 +108,35 @@ def test_known_samples_are_recognised_in_any_order_and_everything_else_is_partia
     assert name(quick[::-1]) == "quick"
     assert name(quick[1:]) == "partial"
     assert name((*quick, quick[0])) == "partial"
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"tool_calls": 5}, "tool_calls is '5'"),
+        ({"text": 5}, "text is '5'"),
+        ({"correct": "yes"}, "correct is 'yes'"),
+        ({"id": None}, "id is 'None'"),
+        ({"message": "{"}, "message of a stored answer is not JSON"),
+        ({"message": "[]"}, "holds no JSON object"),
+    ],
+)
+def test_a_hostile_gate_file_is_refused_in_words(
+    tmp_path: Path, change: dict[str, object], told: str
+) -> None:
+    path = tmp_path / "gate.jsonl"
+    with Journal(path) as journal:
+        journal.append(answer("simple_python_0", True).to_row() | change)
+    with pytest.raises(InputError) as caught:
+        load_responses(path)
+    assert told in str(caught.value)
+
+
+def test_a_gate_file_without_a_field_is_refused_by_name(tmp_path: Path) -> None:
+    path = tmp_path / "gate.jsonl"
+    row = answer("simple_python_0", True).to_row()
+    del row["correct_native"]
+    with Journal(path) as journal:
+        journal.append(row)
+    with pytest.raises(InputError, match="correct_native"):
+        load_responses(path)

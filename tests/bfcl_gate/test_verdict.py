@@ -168,6 +168,8 @@ intervals are 95 %: Wilson, for normalised and categories bootstrapped
 - Sample by sample against the stored marks (3 shared): 1 gained, 1 lost, McNemar p = 1 (decides nothing):
   +irrelevance_0, -simple_python_1.
 - 1 failed request, wrong here; MLPerf's scorer would credit 1 of them, on irrelevance and live_irrelevance.
+- Warning: 20.0% of the answers were ended by the token limit, so the model may know more than it could say;
+  raise --max-tokens, or switch reasoning off.
 - 1 answer with a call that does not decode, judged as the reference judges it; 0 answers on which a
   reference's scorer would crash, wrong here.
 - Ceiling: no call can pass simple_java_36; mlperf tool schemas declare Java and JavaScript types where the
