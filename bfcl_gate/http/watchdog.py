@@ -30,7 +30,8 @@ class Watchdog:
         self.reason: str | None = None
         self._limits = limits
         self._cut = cut
-        self._over = threading.Event()
+        self._over = False
+        self._wake = threading.Event()
         self._lock = threading.RLock()  # a signal handler may expire what its own thread is ending
         now = monotonic()
         self._end = now + limits.total_s
@@ -47,7 +48,8 @@ class Watchdog:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         with self._lock:
-            self._over.set()
+            self._over = True
+        self._wake.set()
         self._thread.join()
 
     def progress(self) -> None:
@@ -59,21 +61,23 @@ class Watchdog:
         """Shorten what is left: all that matters has come."""
         self._late = "the server kept the finished answer open"
         self._due = monotonic() + seconds
+        self._wake.set()
 
     def expire(self, reason: str) -> None:
         """Cut the connection now, for good. Returns at once; harmless after the request."""
         with self._lock:
-            if not self._over.is_set():
+            if not self._over:
                 self.reason = self.reason or reason
                 self._cut()
 
     def _watch(self) -> None:
-        while not self._over.wait(self._wait_s()):
+        while not self._over:
             if self.reason is not None:
                 self._cut()
             elif self._left_s() <= 0:
-                late = self._due <= self._end
-                self.expire(self._late if late else self._unfinished)
+                self.expire(self._late if self._due <= self._end else self._unfinished)
+            self._wake.wait(self._wait_s())
+            self._wake.clear()
 
     def _left_s(self) -> float:
         return min(self._due, self._end) - monotonic()

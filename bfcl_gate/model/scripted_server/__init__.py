@@ -4,7 +4,9 @@ Its tokens are words, its prompt tokens four characters, and it can play every f
 """
 
 import json
+import socket
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Event, Lock, Thread
@@ -34,7 +36,7 @@ class ScriptedServer:
     """Answers by `script`; `fault` names what to play for a request, None for a good answer.
 
     `dialect` is one of DIALECTS; `ctx` is in tokens; `pause_s` is waited before each token; `whole_calls` sends a tool
-    call in one piece. Every chat request goes to `note` too.
+    call in one piece. Every chat request goes to `note` too. `connections` counts those that were made to it.
     """
 
     def __init__(
@@ -64,6 +66,8 @@ class ScriptedServer:
         self._stopping = Event()
         self._lock = Lock()
         self._asked = 0
+        self.connections = 0
+        self._open: set[socket.socket] = set()
         self._cached = ""
         self._http = _Http((host, port), _requests_to(self))
         self._thread = Thread(target=self._http.serve_forever, args=(0.05,), daemon=True)
@@ -82,8 +86,22 @@ class ScriptedServer:
     ) -> None:
         self._stopping.set()
         self._http.shutdown()
+        for connection in tuple(self._open):
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
         self._http.server_close()
         self._thread.join()
+
+    def opened(self, connection: socket.socket) -> None:
+        """Note a connection, to close it when the server ends: clients keep theirs open."""
+        with self._lock:
+            self.connections += 1
+            self._open.add(connection)
+
+    def closed(self, connection: socket.socket) -> None:
+        """Forget a connection."""
+        with self._lock:
+            self._open.discard(connection)
 
     def wait(self) -> None:
         """Wait until someone interrupts."""
@@ -172,6 +190,14 @@ def _requests_to(server: ScriptedServer) -> type[BaseHTTPRequestHandler]:
 
         def do_POST(self) -> None:
             server.chat(self)
+
+        def setup(self) -> None:
+            server.opened(self.request)
+            super().setup()
+
+        def finish(self) -> None:
+            server.closed(self.request)
+            super().finish()
 
         def log_message(self, *arguments: object) -> None:
             """Keep the terminal for the run."""
