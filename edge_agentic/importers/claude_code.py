@@ -160,8 +160,14 @@ def _split(
 
 
 def _calls_of(items: Sequence[Item], key: str) -> list[str]:
-    replies = [item for item in items if isinstance(item, Reply) and item.key == key]
-    return [call.id for reply in replies for call in reply.calls if call.id]
+    """Return the ids of the calls of the reply at the end of the items, all its parts together."""
+    found: list[str] = []
+    for item in reversed(items):
+        if isinstance(item, Reply):
+            if item.key != key:
+                break
+            found = [*(call.id for call in item.calls if call.id), *found]
+    return found
 
 
 def _finished(frame: Session, items: Sequence[Item], path: Sequence[Line]) -> Session:

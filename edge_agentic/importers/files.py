@@ -18,6 +18,7 @@ from edge_agentic.importers.source import (
     read_source,
 )
 
+MAX_TOTAL_BYTES = 2**30
 _ENDINGS = (".json", ".jsonl", ".ndjson", ".traj", ".eval", ".db", ".har", ".gz")
 _SIDECARS = (".meta.json", ".part", "-wal", "-shm")
 
@@ -36,6 +37,10 @@ def files_of(source: Path) -> list[Path]:
             raise InputError(
                 f"{source}: holds more than {MAX_FILES:,} files; name a folder that holds fewer sessions."
             )
+    if sum(path.stat().st_size for path in found) > MAX_TOTAL_BYTES:
+        raise InputError(
+            f"{source}: holds more than {MAX_TOTAL_BYTES // 2**30} GiB; name a folder that holds fewer sessions."
+        )
     return found
 
 

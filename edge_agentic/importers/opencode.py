@@ -74,7 +74,20 @@ def _message(message: Mapping[str, Any], notes: Notes) -> Sequence[Item]:
             for part in parts
             if part.get("type") == "text"
         ]
-    return list(_assistant(info, parts, notes))
+    _note_cleared(parts, notes)
+    error = text(obj(info.get("error")).get("name"))
+    failed = bool(error) and error != "MessageAbortedError"
+    found = _assistant(info, parts, notes)
+    # Of the calls that ended in an error only an aborted one stays in later prompts.
+    return [replace(item, failed=failed) if isinstance(item, Reply) else item for item in found]
+
+
+def _note_cleared(parts: Sequence[Mapping[str, Any]], notes: Notes) -> None:
+    if any(obj(obj(part.get("state")).get("time")).get("compacted") for part in parts):
+        notes.remark(
+            "Some tool outputs were cleared from later prompts of the agent; here they stay, so later prompts "
+            "are longer than recorded and reuse more."
+        )
 
 
 def _user(parts: Sequence[Mapping[str, Any]], notes: Notes) -> Iterator[Item]:

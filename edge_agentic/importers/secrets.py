@@ -16,7 +16,9 @@ _FORMS = {
     "a Google API key": re.compile(r"\bAIza[0-9A-Za-z_-]{35}\b"),
     "a Hugging Face token": re.compile(r"\bhf_[0-9A-Za-z]{30,}\b"),
     "a private key": re.compile(r"-----BEGIN [A-Z ]{0,20}PRIVATE KEY-----"),
-    "a JSON web token": re.compile(r"\beyJ[0-9A-Za-z_-]{10,}\.eyJ[0-9A-Za-z_-]{10,}\.[0-9A-Za-z_-]{10,}"),
+    "a JSON web token": re.compile(
+        r"\beyJ[0-9A-Za-z_-]{10,2000}\.eyJ[0-9A-Za-z_-]{10,2000}\.[0-9A-Za-z_-]{10,}"
+    ),
 }
 
 
