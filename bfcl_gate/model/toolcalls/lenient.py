@@ -64,18 +64,18 @@ def _read(source: Source, candidate: _Candidate) -> JsonCalls | PythonCalls | No
     if text.startswith(("{", "["), position):
         closer = None if not candidate.opener else "```" if candidate.opener.startswith("`") else "</"
         calls = read_calls(source, position, USUAL, closer=closer, bare=True)
-        return calls or read_list(source, position)
+        return calls or read_list(source, position, bare=True)
     if candidate.opener.startswith("`") and "tool_code" not in candidate.opener:
         return None  # a code block that merely uses a tool's name is an example, not a call
     if printed := _PRINT.match(text, position):
         return _printed(source, printed)
-    call = read_call(source, position)
+    call = read_call(source, position, bare=True)
     whole = call is not None and skip_space(text, call.end) == len(text)
     return call if candidate.opener or whole else None
 
 
 def _printed(source: Source, printed: re.Match[str]) -> PythonCalls | None:
-    call = read_call(source, printed.end())
+    call = read_call(source, printed.end(), bare=True)
     if call and call.error is None and source.text.startswith(")", skip_space(source.text, call.end)):
         call.end = skip_space(source.text, call.end) + 1
     return call

@@ -29,10 +29,10 @@ class PythonCalls:
     attempts: list[Attempt] = field(default_factory=list)
 
 
-def read_call(source: Source, position: int) -> PythonCalls | None:
-    """Read the single call at `position`; None where none begins there."""
+def read_call(source: Source, position: int, *, bare: bool = False) -> PythonCalls | None:
+    """Read the single call at `position`; None where none begins there, if `bare` none of a declared tool."""
     opened = _CALL.match(source.text, position)
-    if opened is None:
+    if opened is None or (bare and opened.group(1) not in source.schemas):
         return None
     calls = PythonCalls(end=position)
     try:
@@ -42,13 +42,14 @@ def read_call(source: Source, position: int) -> PythonCalls | None:
     return calls
 
 
-def read_list(source: Source, position: int) -> PythonCalls | None:
-    """Read the list of calls at `position`; None where none begins there."""
+def read_list(source: Source, position: int, *, bare: bool = False) -> PythonCalls | None:
+    """Read the list of calls at `position`; None where none begins there, if `bare` none of a declared tool."""
     text = source.text
-    if not text.startswith("[", position) or not _CALL.match(text, skip_space(text, position + 1)):
+    at = skip_space(text, position + 1)
+    first = _CALL.match(text, at) if text.startswith("[", position) else None
+    if first is None or (bare and first.group(1) not in source.schemas):
         return None
     calls = PythonCalls(end=position)
-    at = skip_space(text, position + 1)
     try:
         while not text.startswith("]", at):
             opened = _CALL.match(text, at)

@@ -5,7 +5,8 @@ Only a line of its own ends a value, so values may hold the tags in running text
 """
 
 import re
-from collections.abc import Mapping
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,8 +25,9 @@ _STRAY_END = re.compile(r"\n</function>(?=\s*</tool_call>|\s*\Z)|\n</tool_call>(
 
 @dataclass(slots=True, kw_only=True)
 class _Call:
-    """One function element while it is read."""
+    """One function element while it is read; `closers` are the lines of the text that end a value."""
 
+    closers: Sequence[int]
     start: int
     body: int
     name: str
@@ -38,15 +40,16 @@ class _Call:
 def find(source: Source, start: int) -> list[Block]:
     """Return the call blocks from `start` on; tags without a function's inside behind them are prose."""
     blocks: list[Block] = []
+    closers = [close.start() for close in _CLOSE_LINE.finditer(source.text, start)]
     while opener := _OPENER.search(source.text, start):
-        block = _block(source, opener.start())
+        block = _block(source, opener.start(), closers)
         start = opener.end() if block is None else block.end
         if block is not None:
             blocks.append(block)
     return blocks
 
 
-def _block(source: Source, start: int) -> Block | None:
+def _block(source: Source, start: int, closers: Sequence[int]) -> Block | None:
     text = source.text
     opener = _FUNCTION.match(text, start)
     if opener is None:
@@ -55,7 +58,8 @@ def _block(source: Source, start: int) -> Block | None:
     if inside < len(text) and not text.startswith(("<parameter=", "</function>", "</tool_call>"), inside):
         return None
     wrapped = opener.group(1) is not None
-    call = _Call(start=start, body=inside, name=opener.group(2).strip(), end=inside, exact=wrapped)
+    name = opener.group(2).strip()
+    call = _Call(closers=closers, start=start, body=inside, name=name, end=inside, exact=wrapped)
     _read_parameters(source, call)
     _close(source, call)
     return Block(
@@ -99,20 +103,25 @@ def _read_value(source: Source, call: _Call, opened: re.Match[str], schemas: Map
     text, begin = source.text, opened.end()
     if not opened.group(2):
         return _read_inline(text, call, begin)
-    close = _CLOSE_LINE.search(text, begin - 1)
-    limit = close.start() if close else len(text)
+    close = _next_closer(call.closers, begin)
+    stray = _STRAY_END.search(text, begin - 1) if close is None and not source.cut else None
+    limit = stray.start() if stray else len(text) if close is None else close
     unseen = schemas.keys() - call.arguments.keys() - {opened.group(1).strip()}
     for line in _PARAMETER_LINE.finditer(text, begin - 1, limit):
         if line.group(1).strip() in unseen:
             return _end_early(text, call, begin, line.start())
-    if close:
-        call.end = close.end()
-        return text[begin : max(begin, limit - 1)]
-    stray = None if source.cut else _STRAY_END.search(text, begin - 1)
+    if close is not None:
+        call.end = close + len("</parameter>")
+        return text[begin : max(begin, close - 1)]
     if stray:
         return _end_early(text, call, begin, stray.start())
     call.end, call.error = len(text), "truncated"
     return None
+
+
+def _next_closer(closers: Sequence[int], position: int) -> int | None:
+    following = bisect_left(closers, position)
+    return closers[following] if following < len(closers) else None
 
 
 def _end_early(text: str, call: _Call, begin: int, end: int) -> str:
