@@ -11,12 +11,13 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 WORKSPACE = "/workspace"
-TIMEOUT_S = 60
+TIMEOUT_S = 600
+"""More than what agents are told: how busy the recording machine is must not end a command."""
 
 
 class ToolError(Exception):
@@ -31,7 +32,7 @@ class Workspace:
 
     @classmethod
     def copy_of(cls, source: Path, folder: Path) -> "Workspace":
-        """Copy `source` into `folder` (which exists and is empty but for this)."""
+        """Copy `source` into `folder`, which holds nothing else."""
         root = folder.resolve() / "copy"
         shutil.copytree(source, root, ignore=shutil.ignore_patterns("__pycache__", ".pytest_cache"))
         return cls(root=root)
@@ -97,13 +98,15 @@ def call_tool(workspace: Workspace, name: str, arguments: Mapping[str, object]) 
     """Execute one call and return the text the agent gets back."""
     try:
         return _TOOLS[name](workspace, **arguments)
+    except UnicodeDecodeError as error:
+        return f"Error: not valid UTF-8 text (byte {error.start})"
     except (ToolError, OSError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         return f"Error: {reason}"
 
 
-def _bash(workspace: Workspace, command: str) -> str:
-    output, code = workspace.run(command)
+def _bash(workspace: Workspace, command: str, timeout_s: float = TIMEOUT_S) -> str:
+    output, code = workspace.run(command, timeout_s)
     if code == 0:
         return output or "(no output)"
     return f"{output.rstrip()}\n[exit code {code}]".lstrip()
@@ -123,26 +126,56 @@ def _write_file(workspace: Workspace, path: str, content: str) -> str:
     return f"{'Overwrote' if known else 'Created'} {path} ({len(content.splitlines())} lines)"
 
 
-def _edit_file(workspace: Workspace, path: str, old_text: str, new_text: str) -> str:
+def _edit_file(
+    workspace: Workspace, path: str, old_text: str, new_text: str, replace_all: bool = False
+) -> str:
     target = workspace.path(path)
     text = target.read_text("utf-8")
     count = text.count(old_text)
-    if count != 1:
+    if count == 0 or (count > 1 and not replace_all):
         raise ToolError(f"old_text occurs {count} times in {path}; it must occur exactly once")
     target.write_text(text.replace(old_text, new_text), "utf-8")
-    return f"Edited {path}"
+    return f"Edited {path}" + (f" ({count} times)" if replace_all else "")
 
 
 def _search(workspace: Workspace, pattern: str, path: str = WORKSPACE, glob: str = "*") -> str:
     expression = re.compile(pattern)
     hits = [
         f"{file.relative_to(workspace.root)}:{number}:{line}"
-        for file in sorted(workspace.path(path).rglob(glob))
-        if file.is_file()
-        for number, line in enumerate(file.read_text("utf-8").splitlines(), start=1)
+        for file in _files(workspace, path, glob)
+        for number, line in enumerate(_text(file).splitlines(), start=1)
         if expression.search(line)
     ]
     return "\n".join(hits) or "No matches"
+
+
+def _list_files(workspace: Workspace, path: str = WORKSPACE, glob: str = "*") -> str:
+    found = [
+        f"{file.stat().st_size:>8}  {file.relative_to(workspace.root)}"
+        for file in _files(workspace, path, glob)
+    ]
+    return "\n".join(found) or "No files"
+
+
+def _update_plan(_: Workspace, plan: Sequence[Mapping[str, str]]) -> str:
+    done = sum(item["status"] == "completed" for item in plan)
+    return f"Plan noted: {done} of {len(plan)} steps completed"
+
+
+def _files(workspace: Workspace, path: str, glob: str) -> list[Path]:
+    start = workspace.path(path)
+    if not start.exists():
+        raise ToolError(f"{path} does not exist")
+    found = [start] if start.is_file() else start.rglob(glob)
+    return sorted(file for file in found if file.is_file() and "__pycache__" not in file.parts)
+
+
+def _text(file: Path) -> str:
+    """Return the file's text, nothing for one that is not text."""
+    try:
+        return file.read_text("utf-8")
+    except UnicodeDecodeError:
+        return ""
 
 
 _TOOLS = {
@@ -151,4 +184,6 @@ _TOOLS = {
     "write_file": _write_file,
     "edit_file": _edit_file,
     "search": _search,
+    "list_files": _list_files,
+    "update_plan": _update_plan,
 }

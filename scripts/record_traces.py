@@ -1,23 +1,25 @@
 #!/usr/bin/env python3
-"""Record traces/smoke.jsonl: play each session of scripts/sessions with its tools executed for real.
+"""Record the bundled traces: play the sessions of scripts/sessions with their tools executed for real.
 
 A session is a folder with `session.py` (system prompt, tools, task and the assistant's turns, written by
 hand) and `workspace/` (the code it works on). Outputs, exit codes and delays are what came back. A session
 counts only if its check passes at the end and failed before it. Run again, everything but delays and
 printed timings is the same.
 
-    python scripts/record_traces.py [--output traces/smoke.jsonl] [SESSION…]
+    python scripts/record_traces.py smoke|edge-coding [--output FILE.jsonl] [--only SESSION…]
 """
 
 import argparse
 import hashlib
 import json
+import re
 import runpy
 import socket
 import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -26,30 +28,66 @@ from agent_tools import Workspace, call_tool
 
 SCRIPTS = Path(__file__).resolve().parent
 SESSIONS = SCRIPTS / "sessions"
-TRACE = SCRIPTS.parent / "traces" / "smoke.jsonl"
+TRACES = SCRIPTS.parent / "traces"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suite:
+    """A trace file: what it is and its sessions, in the order of the file."""
+
+    description: str
+    sessions: tuple[str, ...]
+
+
+# A run over the first N turns should see different agents and kinds of work early, hence the mixed order.
+SUITES = {
+    "smoke": Suite(
+        description="Three short coding sessions: failing tests, a command-line bug, a log analysis.",
+        sessions=("checkout-log", "ledger-december", "wordfreq-unicode"),
+    ),
+    "edge-coding": Suite(
+        description="Long coding sessions of many kinds, with one to seven tools.",
+        sessions=("stock-cli", "billing-money", "csvstat-c", "incident-logs"),
+    ),
+}
 
 
 def main() -> None:
     arguments = _arguments()
-    names = arguments.sessions or sorted(folder.parent.name for folder in SESSIONS.glob("*/session.py"))
-    rows = [_metadata(), *(row for name in names for row in record(SESSIONS / name))]
+    suite = SUITES[arguments.suite]
+    output = arguments.output or TRACES / f"{arguments.suite}.jsonl"
+    recorded = _recorded(output) if arguments.only else {}
+    for name in arguments.only or suite.sessions:
+        recorded[name] = record(SESSIONS / name)
+    rows = [
+        _metadata(arguments.suite, suite.description),
+        *(row for name in suite.sessions for row in recorded.get(name, ())),
+    ]
     text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
     _refuse_traces_of_this_machine(text)
-    arguments.output.write_text(text, "utf-8")
-    sums = "".join(
-        f"{_sha256(path)}  {path.name}\n" for path in sorted(arguments.output.parent.glob("*.jsonl"))
-    )
-    (arguments.output.parent / "SHA256SUMS").write_text(sums, "ascii")
-    print(f"{arguments.output}: {len(names)} sessions, {len(rows) - 1} rows")
+    output.write_text(text, "utf-8")
+    sums = "".join(f"{_sha256(path)}  {path.name}\n" for path in sorted(output.parent.glob("*.jsonl")))
+    (output.parent / "SHA256SUMS").write_text(sums, "ascii")
+    print(f"{output}: {len(rows) - 1} rows")
+
+
+def _recorded(path: Path) -> dict[str, list[dict[str, Any]]]:
+    """Return the rows of each session a trace file holds."""
+    recorded: dict[str, list[dict[str, Any]]] = {}
+    for line in path.read_text("utf-8").splitlines()[1:] if path.exists() else ():
+        row = json.loads(line)
+        recorded.setdefault(row["conversation_id"], []).append(row)
+    return recorded
 
 
 def record(folder: Path) -> list[dict[str, Any]]:
     """Play one session and return its trace rows. Exits where the session does not end in success."""
     session = runpy.run_path(str(folder / "session.py"))
     with tempfile.TemporaryDirectory() as scratch:
-        workspace = Workspace.copy_of(folder / "workspace", Path(scratch))
-        if workspace.run(session["CHECK"])[1] == 0:
+        untouched = Workspace.copy_of(folder / "workspace", Path(scratch) / "untouched")
+        if untouched.run(session["CHECK"])[1] == 0:
             sys.exit(f"{folder.name}: the check passes before anything was done")
+        workspace = Workspace.copy_of(folder / "workspace", Path(scratch) / "played")
         rows = list(_play(session, workspace))
         output, code = workspace.run(session["CHECK"])
         if code != 0:
@@ -98,14 +136,14 @@ def _results(
     }
 
 
-def _metadata() -> dict[str, Any]:
+def _metadata(name: str, description: str) -> dict[str, Any]:
     # A bare time would become a date column in the MLPerf loader's data frame, with a not-a-time in every
     # other row that its client cannot encode; so the version stands beside it.
     recorded = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
     return {
         "_type": "dataset_metadata",
-        "name": "smoke",
-        "description": "Three short coding sessions: failing tests, a command-line bug, a log analysis.",
+        "name": name,
+        "description": description,
         "licence": "Apache-2.0",
         "recorder": "scripts/record_traces.py",
         "agent": "assistant turns written by hand, tool calls executed for real",
@@ -118,7 +156,8 @@ def _metadata() -> dict[str, Any]:
 def _refuse_traces_of_this_machine(text: str) -> None:
     places = {str(Path.home()), tempfile.gettempdir(), sys.prefix, sys.base_prefix, socket.gethostname()}
     for word in places - {"/", "/usr"}:
-        if word in text:
+        # A whole name only: a host may be called `vm`.
+        if re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text):
             sys.exit(f"the recording holds {word!r}, which belongs to this machine; nothing was written")
 
 
@@ -127,9 +166,10 @@ def _sha256(path: Path) -> str:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="Record the bundled trace.")
-    parser.add_argument("sessions", nargs="*", metavar="SESSION", help="folders of scripts/sessions (all)")
-    parser.add_argument("--output", type=Path, default=TRACE, help="trace file to write")
+    parser = argparse.ArgumentParser(description="Record a bundled trace.")
+    parser.add_argument("suite", choices=SUITES, help="which trace")
+    parser.add_argument("--only", nargs="+", metavar="SESSION", help="record these again, keep the others")
+    parser.add_argument("--output", type=Path, help="trace file to write (traces/SUITE.jsonl)")
     return parser.parse_args()
 
 

@@ -1,4 +1,4 @@
-"""The recorder on a tiny workspace, and the bundled trace against the sessions it was recorded from."""
+"""The recorder on a tiny workspace, and the bundled traces against the sessions they were recorded from."""
 
 import json
 import re
@@ -117,7 +117,27 @@ def test_a_command_that_takes_too_long_is_killed(workspace: Workspace) -> None:
         ),
         ("search", {"pattern": "t[wh]"}, "a.txt:2:two\na.txt:3:three"),
         ("search", {"pattern": "t", "glob": "*.py"}, "No matches"),
+        (
+            "edit_file",
+            {"path": "a.txt", "old_text": "e", "new_text": "E", "replace_all": True},
+            "Edited a.txt (3 times)",
+        ),
+        (
+            "edit_file",
+            {"path": "a.txt", "old_text": "z", "new_text": "Z", "replace_all": True},
+            "Error: old_text occurs 0 times in a.txt; it must occur exactly once",
+        ),
+        ("search", {"pattern": "t", "path": "a.txt"}, "a.txt:2:two\na.txt:3:three"),
+        ("search", {"pattern": "t", "path": "b"}, "Error: b does not exist"),
+        ("list_files", {"path": "/workspace"}, "      14  a.txt"),
+        ("list_files", {"path": "/workspace", "glob": "*.py"}, "No files"),
+        (
+            "update_plan",
+            {"plan": [{"step": "x", "status": "completed"}, {"step": "y", "status": "pending"}]},
+            "Plan noted: 1 of 2 steps completed",
+        ),
         ("bash", {"command": "wc -l < a.txt"}, "3\n"),
+        ("bash", {"command": "sleep 60", "timeout_s": 0.2}, "[exit code -9]"),
         (
             "bash",
             {"command": "cat /workspace/b.txt"},
@@ -131,35 +151,63 @@ def test_a_tool_answers_with_what_came_back(
     assert call_tool(workspace, name, arguments) == answer
 
 
-def bundled() -> list[dict[str, Any]]:
-    lines = find_trace("smoke").read_text(encoding="utf-8").splitlines()
+def test_bytes_that_are_no_text_are_not_shown(workspace: Workspace) -> None:
+    (workspace.root / "b.bin").write_bytes(b"ab\xff")
+    assert call_tool(workspace, "read_file", {"path": "b.bin"}) == "Error: not valid UTF-8 text (byte 2)"
+    assert call_tool(workspace, "search", {"pattern": "o"}) == "a.txt:1:one\na.txt:2:two"
+
+
+def rows_of(suite: str) -> list[dict[str, Any]]:
+    lines = find_trace(suite).read_text(encoding="utf-8").splitlines()
     return [json.loads(line) for line in lines]
 
 
-def test_the_bundled_trace_says_where_it_is_from() -> None:
-    metadata = bundled()[0]
-    assert (metadata["_type"], metadata["licence"]) == ("dataset_metadata", "Apache-2.0")
+def outputs(suite: str) -> list[str]:
+    return [result["content"] for row in rows_of(suite) for result in row.get("tool_results", ())]
+
+
+@pytest.fixture(params=record_traces.SUITES)
+def suite(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+def test_a_bundled_trace_says_where_it_is_from(suite: str) -> None:
+    metadata = rows_of(suite)[0]
+    assert (metadata["_type"], metadata["name"]) == ("dataset_metadata", suite)
+    assert metadata["licence"] == "Apache-2.0"
     assert metadata["recorder"] == "scripts/record_traces.py"
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ with Python 3\.\d+", metadata["recorded_at"])
 
 
-def test_the_bundled_trace_has_three_sessions_of_six_to_ten_turns_without_a_warning() -> None:
-    trace = check_trace(find_trace("smoke"))
+def test_a_bundled_trace_holds_its_sessions_in_order_without_a_warning(suite: str) -> None:
+    trace = check_trace(find_trace(suite))
     assert trace.problems == ()
-    assert len(trace.trajectories) == 3
-    assert all(6 <= len(trajectory.turns) <= 10 for trajectory in trace.trajectories)
+    assert tuple(trajectory.id for trajectory in trace.trajectories) == record_traces.SUITES[suite].sessions
 
 
-def test_the_bundled_trace_holds_failures_and_text_beyond_ascii() -> None:
-    outputs = [result["content"] for row in bundled() for result in row.get("tool_results", ())]
-    assert any("[exit code" in output for output in outputs)
-    assert any(output.startswith("Error: ") for output in outputs)
-    assert any(not output.isascii() for output in outputs)
+def test_every_turn_of_a_bundled_trace_has_a_recorded_answer(suite: str) -> None:
+    trajectories = check_trace(find_trace(suite)).trajectories
+    assert all(turn.recorded is not None for trajectory in trajectories for turn in trajectory.turns)
 
 
-@pytest.mark.parametrize(
-    "name", sorted(folder.parent.name for folder in (SCRIPTS / "sessions").glob("*/session.py"))
-)
+def test_every_session_belongs_to_one_suite() -> None:
+    recorded = [name for suite in record_traces.SUITES.values() for name in suite.sessions]
+    written = [folder.parent.name for folder in (SCRIPTS / "sessions").glob("*/session.py")]
+    assert sorted(recorded) == sorted(written)
+
+
+def test_a_bundled_trace_holds_failures_and_text_beyond_ascii(suite: str) -> None:
+    assert any("[exit code" in output for output in outputs(suite))
+    assert any(output.startswith("Error: ") for output in outputs(suite))
+    assert any(not output.isascii() for output in outputs(suite))
+
+
+def test_the_smoke_trace_has_short_sessions() -> None:
+    turns = [len(trajectory.turns) for trajectory in check_trace(find_trace("smoke")).trajectories]
+    assert all(6 <= count <= 10 for count in turns)
+
+
+@pytest.mark.parametrize("name", [*record_traces.SUITES["smoke"].sessions, "incident-logs"])
 def test_a_session_recorded_again_is_the_bundled_one(name: str) -> None:
     def comparable(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Leave out what differs by machine: times, and how versions of Python and pytest word things."""
@@ -169,5 +217,16 @@ def test_a_session_recorded_again_is_the_bundled_one(name: str) -> None:
             for row in rows
         ]
 
-    stored = [row for row in bundled() if row.get("conversation_id") == name]
+    stored = [
+        row for suite in record_traces.SUITES for row in rows_of(suite) if row.get("conversation_id") == name
+    ]
     assert comparable(record_traces.record(SCRIPTS / "sessions" / name)) == comparable(stored)
+
+
+@pytest.mark.skipif(shutil.which("jq") is None, reason="the log analysis uses jq")
+def test_a_session_without_timings_is_recorded_to_the_letter() -> None:
+    def results(rows: list[dict[str, Any]]) -> list[Any]:
+        return [row.get("tool_results") for row in rows]
+
+    stored = [row for row in rows_of("edge-coding") if row.get("conversation_id") == "incident-logs"]
+    assert results(record_traces.record(SCRIPTS / "sessions" / "incident-logs")) == results(stored)

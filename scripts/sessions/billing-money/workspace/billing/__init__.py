@@ -1,0 +1,1 @@
+"""Invoices out of time sheets and price lists."""

@@ -1,0 +1,5 @@
+import sys
+
+from billing.cli import main
+
+sys.exit(main())
