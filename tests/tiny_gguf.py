@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 
 KINDS = ("attention", "window", "hybrid", "recurrent")
-"""qwen2; gemma3 with a window of 32 tokens; qwen35 with gated delta-net layers; mamba."""
+"""qwen2; gemma3 with a window of 32 tokens; qwen35 with gated delta-net layers; mamba.
 
-CHATML = """\
-{%- if tools %}
+A fifth kind, "wide", loads but has keys and values of 64 KiB a token: no memory holds a long context of it.
+"""
+
+CHATML = r"""{%- if tools %}
 <|im_start|>system
 {% if messages[0].role == 'system' %}{{ messages[0].content + '\n\n' }}{% endif %}
 Tools:
@@ -85,7 +87,10 @@ IDS: Mapping[str, int] = {text: i for i, (text, _) in enumerate(TOKENS)}
 END = IDS["<|im_end|>"]
 BOS = IDS["<|endoftext|>"]
 
-_EMBED, _FEED_FORWARD, _HEADS, _KV_HEADS, _HEAD = 64, 96, 4, 2, 16
+Architecture = tuple[str, dict[str, Any], dict[str, tuple[int, ...]]]
+"""Its name in GGUF, its metadata, and its tensors' shapes in ggml's order (input dimension first)."""
+
+_EMBED, _FEED_FORWARD, _HEADS, _KV_HEADS, _HEAD = 64, 96, 2, 1, 32
 _Q, _KV = _HEADS * _HEAD, _KV_HEADS * _HEAD
 
 
@@ -172,34 +177,54 @@ _FFN = {
     "ffn_up.weight": (_EMBED, _FEED_FORWARD),
     "ffn_down.weight": (_FEED_FORWARD, _EMBED),
 }
-_QKV = {
-    "attn_norm.weight": (_EMBED,),
-    "attn_q.weight": (_EMBED, _Q),
-    "attn_k.weight": (_EMBED, _KV),
-    "attn_v.weight": (_EMBED, _KV),
-    "attn_output.weight": (_Q, _EMBED),
-}
-_QK_NORM = {"attn_q_norm.weight": (_HEAD,), "attn_k_norm.weight": (_HEAD,)}
 
 
-def _attention() -> tuple[str, dict[str, Any], dict[str, tuple[int, ...]]]:
+def _heads(queries: int = _Q, keys: int = _KV) -> dict[str, tuple[int, ...]]:
+    return {
+        "attn_norm.weight": (_EMBED,),
+        "attn_q.weight": (_EMBED, queries),
+        "attn_k.weight": (_EMBED, keys),
+        "attn_v.weight": (_EMBED, keys),
+        "attn_output.weight": (queries, _EMBED),
+    }
+
+
+def _head_norms(size: int = _HEAD) -> dict[str, tuple[int, ...]]:
+    return {"attn_q_norm.weight": (size,), "attn_k_norm.weight": (size,)}
+
+
+def _attention() -> Architecture:
     biases = {"attn_q.bias": (_Q,), "attn_k.bias": (_KV,), "attn_v.bias": (_KV,)}
-    return "qwen2", _common(2), _blocks(2, {**_QKV, **biases, "ffn_norm.weight": (_EMBED,), **_FFN})
+    return "qwen2", _common(2), _blocks(2, {**_heads(), **biases, "ffn_norm.weight": (_EMBED,), **_FFN})
 
 
-def _window() -> tuple[str, dict[str, Any], dict[str, tuple[int, ...]]]:
-    norms = dict.fromkeys(
-        ("post_attention_norm.weight", "ffn_norm.weight", "post_ffw_norm.weight"), (_EMBED,)
-    )
+_GEMMA_NORMS = dict.fromkeys(
+    ("post_attention_norm.weight", "ffn_norm.weight", "post_ffw_norm.weight"), (_EMBED,)
+)
+
+
+def _window() -> Architecture:
     metadata = {
         **_common(3),
         "attention.sliding_window": 32,
         "attention.sliding_window_pattern": [True, True, False],
     }
-    return "gemma3", metadata, _blocks(3, {**_QKV, **_QK_NORM, **norms, **_FFN})
+    return "gemma3", metadata, _blocks(3, {**_heads(), **_head_norms(), **_GEMMA_NORMS, **_FFN})
 
 
-def _hybrid() -> tuple[str, dict[str, Any], dict[str, tuple[int, ...]]]:
+def _wide() -> Architecture:
+    size = 16384
+    metadata = {
+        **_common(1),
+        "attention.head_count": 1,
+        "attention.head_count_kv": 1,
+        "attention.key_length": size,
+        "attention.value_length": size,
+    }
+    return "gemma3", metadata, _blocks(1, {**_heads(size, size), **_head_norms(size), **_GEMMA_NORMS, **_FFN})
+
+
+def _hybrid() -> Architecture:
     state, groups, ranks, kernel = 16, 2, 4, 4
     inner, keys = state * ranks, state * groups
     metadata = {
@@ -225,7 +250,7 @@ def _hybrid() -> tuple[str, dict[str, Any], dict[str, tuple[int, ...]]]:
         "ssm_norm.weight": (state,),
         "ssm_out.weight": (inner, _EMBED),
     }
-    full = {**_QKV, **_QK_NORM, "attn_q.weight": (_EMBED, 2 * _Q)}
+    full = {**_heads(), **_head_norms(), "attn_q.weight": (_EMBED, 2 * _Q)}
     shapes = {
         f"blk.{i}.{name}": shape
         for i in range(4)
@@ -234,7 +259,7 @@ def _hybrid() -> tuple[str, dict[str, Any], dict[str, tuple[int, ...]]]:
     return "qwen35", metadata, shapes
 
 
-def _recurrent() -> tuple[str, dict[str, Any], dict[str, tuple[int, ...]]]:
+def _recurrent() -> Architecture:
     inner, state, rank, kernel = 2 * _EMBED, 8, 4, 4
     metadata = {
         **_common(2),
@@ -260,7 +285,13 @@ def _recurrent() -> tuple[str, dict[str, Any], dict[str, tuple[int, ...]]]:
     return "mamba", metadata, _blocks(2, block)
 
 
-_ARCHITECTURES = {"attention": _attention, "window": _window, "hybrid": _hybrid, "recurrent": _recurrent}
+_ARCHITECTURES = {
+    "attention": _attention,
+    "window": _window,
+    "hybrid": _hybrid,
+    "recurrent": _recurrent,
+    "wide": _wide,
+}
 
 
 def _tokenizer(template: str | None, add_bos: bool, tokens: Sequence[tuple[str, int]]) -> dict[str, Any]:

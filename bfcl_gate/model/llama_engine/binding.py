@@ -17,15 +17,21 @@ from llama_cpp import llama_cpp as api
 
 from bfcl_gate.errors import EngineError
 
-_DEBUG = 1  # ggml_log_level; llama.cpp says it in ggml.h only
+_DEBUG, _ERROR = 1, 4  # enum ggml_log_level of ggml.h; the bindings do not name them
 
 LOG: deque[str] = deque(maxlen=400)
 """The last lines llama.cpp logged, without debugging; bounded, and silent while decoding."""
 
+ERRORS: deque[str] = deque(maxlen=4)
+"""The last errors among them."""
+
 
 def _log(level: int, text: bytes, _data: object) -> None:
+    line = text.decode(errors="replace")
     if level != _DEBUG:
-        LOG.append(text.decode(errors="replace"))
+        LOG.append(line)
+    if level == _ERROR:
+        ERRORS.append(line)
 
 
 # ctypes keeps no reference to a callback: without these module-level names llama.cpp would call freed memory.
@@ -93,6 +99,13 @@ def offloaded_layers() -> int:
     return int(found[-1]) if found else 0
 
 
-def log_tail(lines: int = 4) -> str:
-    """Return the last words of llama.cpp's log as one line."""
-    return " ".join("".join(LOG).strip().splitlines()[-lines:])
+def clear_log() -> None:
+    """Forget what was logged, so that what is found later belongs to what is done next."""
+    LOG.clear()
+    ERRORS.clear()
+
+
+def log_tail() -> str:
+    """Return the last errors of llama.cpp's log, else its last lines, as one line."""
+    lines = "".join(ERRORS or LOG).strip().splitlines()
+    return " ".join(line.strip() for line in lines[-4:])

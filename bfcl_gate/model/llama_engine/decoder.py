@@ -89,7 +89,7 @@ class Decoder:
         if not context:
             raise EngineError(
                 f"llama.cpp could not make a context of {settings.ctx} tokens with {settings.kv_type} KV cache "
-                f"({log_tail()}). Free memory, or lower --ctx or --kv-type."
+                f"({log_tail()}). Where memory is short, lower --ctx or --kv-type."
             )
         return context
 

@@ -1,6 +1,7 @@
 """Loads a model file and says what was loaded."""
 
 import hashlib
+import math
 import os
 from dataclasses import dataclass
 from time import perf_counter_ns
@@ -16,6 +17,10 @@ from bfcl_gate.model.sandbox import CLOCK
 
 LOAD_MODE = "none"
 """Weights are read, not memory-mapped: on unified memory a mapping would leave a second copy in the page cache."""
+
+# llama.cpp's own record of a position of the context (vendored llama-kv-cells.h), before any key or value. It fills
+# them before it asks for the large buffers, whose refusal is an error: an absurd context would take the machine along.
+_BYTES_PER_POSITION = 48
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +39,7 @@ def load_model(settings: EngineSettings) -> LoadedModel:
     """
     _check(settings)
     api.llama_backend_init()
-    binding.LOG.clear()
+    binding.clear_log()
     parameters = binding.with_fields(
         api.llama_model_default_params(),
         n_gpu_layers=settings.gpu_layers,
@@ -60,11 +65,23 @@ def _check(settings: EngineSettings) -> None:
         raise InputError(
             f"--kv-type {settings.kv_type} needs flash attention in llama.cpp; leave --flash-attn on."
         )
+    if not settings.vocab_only and settings.ctx * _BYTES_PER_POSITION > _physical_memory():
+        raise EngineError(
+            f"A context of {settings.ctx} tokens cannot be held in this machine's memory. Lower --ctx, or leave it out."
+        )
     if settings.speculative != "none":
         raise InputError(
             f"--speculative {settings.speculative} is not available in this version; leave it out or give "
             "--speculative none."
         )
+
+
+def _physical_memory() -> float:
+    """Return the machine's memory in bytes, infinite where the system does not tell."""
+    try:
+        return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    except (AttributeError, ValueError, OSError):
+        return math.inf
 
 
 def chat_template_of(model: LoadedModel, settings: EngineSettings) -> str:
