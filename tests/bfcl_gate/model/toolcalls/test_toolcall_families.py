@@ -518,7 +518,7 @@ def test_the_first_argument_is_where_the_first_calls_arguments_begin(text: str, 
 @pytest.mark.parametrize("given", [{"syntax": "esperanto"}, {"mode": "strict"}])
 def test_an_unknown_syntax_or_mode_is_refused(given: dict[str, str]) -> None:
     with pytest.raises(InputError, match="expected"):
-        parse_tool_calls("", TOOLS, **given)  # type: ignore[arg-type]
+        parse_tool_calls("", TOOLS, **given)
 
 
 @pytest.mark.parametrize(
