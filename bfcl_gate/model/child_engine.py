@@ -2,16 +2,21 @@
 
 llama.cpp aborts its whole process on a bad batch or model, and a hung device call cannot be interrupted
 from within: in a child neither takes the run with it. The child ignores Ctrl-C (its parent decides),
-ends when its parent ends, and speaks only over one pipe.
+ends when its parent ends, and speaks only over one pipe: what it or a library prints goes to a file that
+is read when it dies.
 """
 
 import multiprocessing
 import os
 import signal
+import sys
+import tempfile
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from multiprocessing.connection import Connection, wait
 from multiprocessing.sharedctypes import RawArray
+from pathlib import Path
 from typing import Any, cast
 
 from bfcl_gate.errors import EdgeAgenticError, EngineError
@@ -19,21 +24,16 @@ from bfcl_gate.model.chat import ChatRequest
 from bfcl_gate.model.engine import EngineInfo, EngineSettings, PlannedTurn, TimedResponse
 
 _CLOSE_SECONDS = 5.0
+_LAST_WORDS_BYTES = 2000
 
 
-def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        wait([parent.sentinel])
-        os._exit(1)
-
-
-def _serve(pipe: Connection, settings: EngineSettings, stop: Any) -> None:
+def _serve(pipe: Connection, settings: EngineSettings, stop: Any, output: str) -> None:
     """Child: load the model, then answer calls until told to close."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _redirect_output(output)
+    _be_expendable()
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    from bfcl_gate.model.llama_engine import LlamaEngine, binding
-    from bfcl_gate.model.llama_engine.decoder import Cancelled
+    from bfcl_gate.model.llama_engine import Cancelled, LlamaEngine, binding
 
     binding.on_fatal(lambda message: pipe.send(("fatal", message)))
     try:
@@ -42,20 +42,46 @@ def _serve(pipe: Connection, settings: EngineSettings, stop: Any) -> None:
         pipe.send(("error", error))
         return
     pipe.send(("ok", engine.info()))
-    while True:
-        try:
+    with suppress(EOFError):
+        while True:
             name, arguments = pipe.recv()
-        except EOFError:
-            return
-        if name == "close":
-            engine.close()
-            return
-        try:
-            pipe.send(("ok", getattr(engine, name)(*arguments)))
-        except EdgeAgenticError as error:
-            pipe.send(("error", error))
-        except Cancelled:
-            pipe.send(("error", EngineError("The answer was cancelled.")))
+            if name == "close":
+                break
+            try:
+                pipe.send(("ok", getattr(engine, name)(*arguments)))
+            except EdgeAgenticError as error:
+                pipe.send(("error", error))
+            except Cancelled:
+                pipe.send(("error", EngineError("The answer was cancelled.")))
+    engine.close()
+
+
+def _redirect_output(path: str) -> None:
+    """Let everything printed here go to a file that only this process and its parent hold open."""
+    file = os.open(path, os.O_WRONLY | os.O_APPEND)
+    Path(path).unlink(missing_ok=True)
+    for standard in (1, 2):
+        os.dup2(file, standard)
+    os.close(file)
+
+
+def _be_expendable() -> None:
+    """Crash without a core file of the size of the model, and be the first to go when memory runs out."""
+    os.environ["GGML_NO_BACKTRACE"] = "1"  # else llama.cpp starts a debugger when it aborts
+    with suppress(ImportError, OSError, ValueError):
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if sys.platform == "linux":
+        with suppress(OSError):
+            Path("/proc/self/oom_score_adj").write_text("1000")
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os._exit(1)
 
 
 class ChildEngine:
@@ -67,13 +93,21 @@ class ChildEngine:
     def __init__(self, settings: EngineSettings) -> None:
         context = multiprocessing.get_context("spawn")
         self._stop = cast(Any, RawArray("B", 2))
+        self._output, path = tempfile.mkstemp(prefix="edge-agentic-")
         self._pipe, theirs = context.Pipe()
         self._process = context.Process(
-            target=_serve, args=(theirs, settings, self._stop), name="edge-agentic engine", daemon=True
+            target=_serve, args=(theirs, settings, self._stop, path), name="edge-agentic engine", daemon=True
         )
-        _start_ignoring_interrupts(self._process.start)
-        theirs.close()
-        self._info = cast(EngineInfo, self._receive())
+        try:
+            _start_ignoring_interrupts(self._process.start)
+            theirs.close()
+            self._info = cast(EngineInfo, self._receive())
+        except BaseException:
+            theirs.close()
+            self._end(wait_seconds=0)
+            raise
+        finally:
+            Path(path).unlink(missing_ok=True)
 
     def _receive(self) -> Any:
         """Wait for the child's reply; raises what the child raised, EngineError when it is gone."""
@@ -83,29 +117,39 @@ class ChildEngine:
                 raise EOFError
             kind, value = self._pipe.recv()
         except (EOFError, OSError):
-            self._process.join()
             raise EngineError(f"The engine process ended unexpectedly ({self._ending()}).") from None
         if kind == "error":
             raise value
         if kind == "fatal":
-            self._process.join(_CLOSE_SECONDS)
-            raise EngineError(f"llama.cpp aborted ({self._ending()}): {value}")
+            raise EngineError(f"llama.cpp gave up ({self._ending()}): {value}")
         return value
 
     def _ending(self) -> str:
+        """Wait for the dying child and say how it ended, in its own last words where it left any."""
+        self._process.join(_CLOSE_SECONDS)
         code = self._process.exitcode
         if code is None or code >= 0:
-            return f"exit code {code}"
-        hint = "; the system may be out of memory" if code == -signal.SIGKILL else ""
-        return f"signal {signal.Signals(-code).name}{hint}"
+            ending = f"exit code {code}"
+        else:
+            ending = f"signal {signal.Signals(-code).name}"
+            ending += "; the system may be out of memory" if code == -signal.SIGKILL else ""
+        size = os.fstat(self._output).st_size
+        os.lseek(self._output, max(0, size - _LAST_WORDS_BYTES), os.SEEK_SET)
+        lines = os.read(self._output, _LAST_WORDS_BYTES).decode(errors="replace").strip().splitlines()
+        return f"{ending}; it printed: {' '.join(lines[-3:])}" if lines else ending
 
     def _call(self, name: str, *arguments: Any) -> Any:
+        if self._pipe.closed:
+            raise EngineError("The engine was closed.")
         try:
             self._pipe.send((name, arguments))
-        except (OSError, ValueError):
-            self._process.join(_CLOSE_SECONDS)
+            return self._receive()
+        except (BrokenPipeError, ConnectionResetError):
             raise EngineError(f"The engine process is gone ({self._ending()}).") from None
-        return self._receive()
+        except KeyboardInterrupt:
+            # Its reply would be taken for that of the next call.
+            self._end(wait_seconds=0)
+            raise
 
     def info(self) -> EngineInfo:
         return self._info
@@ -128,15 +172,19 @@ class ChildEngine:
         if self._pipe.closed:
             return
         self.cancel()
-        try:
+        with suppress(OSError, ValueError):
             self._pipe.send(("close", ()))
-        except (OSError, ValueError):
-            pass
-        self._process.join(_CLOSE_SECONDS)
-        if self._process.is_alive():
+        self._end(wait_seconds=_CLOSE_SECONDS)
+
+    def _end(self, wait_seconds: float) -> None:
+        """Give the child some time to end by itself, then kill it and let go of all that belonged to it."""
+        if self._process.pid is not None:
+            self._process.join(wait_seconds)
             self._process.kill()
             self._process.join()
+        self._process.close()
         self._pipe.close()
+        os.close(self._output)
 
 
 def _start_ignoring_interrupts(start: Callable[[], None]) -> None:
