@@ -56,7 +56,7 @@ def entries(subset: str) -> tuple[Entry, ...]:
     Raises SourceError where the data cannot be had.
     """
     answers = {} if subset in WITHOUT_ANSWERS else _answers(subset)
-    rows = _rows(f"BFCL_v4_{subset}.json")
+    rows = data_rows(f"BFCL_v4_{subset}.json")
     return tuple(_entry(subset, row, answers.get(row["id"], ())) for row in rows)
 
 
@@ -84,10 +84,13 @@ def _entry(subset: str, row: dict[str, Any], answers: tuple[dict[str, Any], ...]
 
 
 def _answers(subset: str) -> dict[str, tuple[dict[str, Any], ...]]:
-    return {row["id"]: tuple(row["ground_truth"]) for row in _rows(f"possible_answer/BFCL_v4_{subset}.json")}
+    return {
+        row["id"]: tuple(row["ground_truth"]) for row in data_rows(f"possible_answer/BFCL_v4_{subset}.json")
+    }
 
 
-def _rows(name: str) -> list[dict[str, Any]]:
+def data_rows(name: str) -> list[dict[str, Any]]:
+    """Return the objects of one data file of the wheel. Raises SourceError where it cannot be had."""
     wheel = _wheel()
     try:
         with zipfile.ZipFile(wheel) as archive:

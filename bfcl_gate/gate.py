@@ -88,7 +88,11 @@ def _without_hashes(header: Mapping[str, Any]) -> dict[str, Any]:
 
 def _reply(engine: Engine, sample: Sample, policy: GatePolicy, info: EngineInfo) -> Reply:
     engine.forget()
-    response = engine.generate(gate_request(sample, policy))
+    return reply_in(engine.generate(gate_request(sample, policy)), info)
+
+
+def reply_in(response: TimedResponse, info: EngineInfo) -> Reply:
+    """Return what came back in a response, to be read in the syntax of the engine's template."""
     return Reply(
         text=response.text,
         message=_stated_message(response, info),
