@@ -11,6 +11,7 @@ import pytest
 from importing import write_lines
 
 from bfcl_gate.errors import InputError
+from edge_agentic.cli.import_trace import import_command
 from edge_agentic.importers import source as source_module
 from edge_agentic.importers.convert import import_trace
 from edge_agentic.importers.rows import Limits
@@ -92,22 +93,33 @@ def test_the_report_is_json_on_request_and_files_stand_in(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("arguments", "text"),
+    ("options", "text"),
     [
-        (["--format", "word"], "--format 'word' is unknown; expected one of abench, anthropic, atif"),
-        (["--report-format", "xml"], "--report-format 'xml' is unknown"),
-        (["--max-delay", "-1"], "--max-delay is -1.0"),
-        (["--max-tokens", "0"], "--max-tokens is 0"),
-        (["--tools", "missing.json"], "missing.json: cannot be read as JSON"),
+        ({"format_name": "word"}, "--format 'word' is unknown; expected one of abench, anthropic, atif"),
+        ({"report_format": "xml"}, "--report-format 'xml' is unknown"),
+        ({"max_delay": -1.0}, "--max-delay is -1.0"),
+        ({"max_delay": float("nan")}, "--max-delay is nan"),
+        ({"max_tokens": 0}, "--max-tokens is 0"),
+        ({"min_turns": 0}, "--min-turns is 0"),
+        ({"tools": Path("missing.json")}, "missing.json: cannot be read as JSON"),
+        ({"system": Path("missing.txt")}, "missing.txt: cannot be read as UTF-8 text"),
     ],
 )
-def test_wrong_usage_is_exit_2(tmp_path: Path, arguments: list[str], text: str) -> None:
+def test_wrong_usage_is_refused(tmp_path: Path, options: dict[str, Any], text: str) -> None:
     source = write_lines(tmp_path / "log.jsonl", TALK)
-    done = imported(str(source), "--output", str(tmp_path / "out.jsonl"), *arguments)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert text in done.stderr
-    assert "Traceback" not in done.stderr
+    with pytest.raises(InputError) as caught:
+        import_command(source, tmp_path / "out.jsonl", **options)
+    assert text in str(caught.value)
     assert not (tmp_path / "out.jsonl").exists()
+
+
+def test_a_refusal_is_exit_2_with_one_paragraph(tmp_path: Path) -> None:
+    done = imported(
+        str(write_lines(tmp_path / "x\x1b.json", {"a": 1})), "--output", str(tmp_path / "out.jsonl")
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"Error: {tmp_path}/x\\x1b.json: its format is not known (first record: a)")
+    assert done.stderr.count("\n") == 1
 
 
 def test_an_existing_output_is_kept_without_force(tmp_path: Path) -> None:
