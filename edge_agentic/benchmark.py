@@ -24,9 +24,10 @@ from bfcl_gate.ruleset import GatePolicy, Ruleset
 from bfcl_gate.run_folder import JOURNAL, MANIFEST, RESULT, read_json, write_json
 from bfcl_gate.samples import Sample
 from bfcl_gate.verdict import gate_object, judge_preflight
+from edge_agentic.concurrent_replay import replay_at_once
 from edge_agentic.environment import describe, snapshot
 from edge_agentic.journal import TurnJournal
-from edge_agentic.replay import Event, ReplayOptions, TurnPlan, plan_replay, replay
+from edge_agentic.replay import Event, ReplayOptions, TurnPlan, plan_replay
 from edge_agentic.report.document import build_result, write_result
 from edge_agentic.report.stored import TURNS, read_turns
 from edge_agentic.trace import Turn
@@ -41,7 +42,8 @@ WARM_UP_TOKENS = 8
 class Job:
     """Everything one run was asked to do. `model`, `trace` and `options` go into the manifest as they are.
 
-    `prior_gate` is the verdict of an earlier gate that stands in for asking again.
+    `prior_gate` is the verdict of an earlier gate that stands in for asking again, `concurrency` the number of
+    trajectories replayed at once.
     """
 
     ruleset: Ruleset
@@ -56,6 +58,7 @@ class Job:
     options: Mapping[str, Any]
     reduced: bool
     prior_gate: Mapping[str, Any] | None = None
+    concurrency: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,8 +109,9 @@ def _replay(
         return
     engine.forget()
     journal.keep_warm_up(engine.generate(warm_up_request()))
+    turns = replay_at_once(engine, planned, job.replay, journal.done, job.concurrency)
     with _watched_machine(folder / TELEMETRY, job.model_path):
-        for event in watch.turns(replay(engine, planned, job.replay, journal.done), left):
+        for event in watch.turns(turns, left):
             journal.keep(event)
 
 
@@ -180,6 +184,7 @@ def config_fields(job: Job, info: EngineInfo) -> dict[str, Any]:
         "trace_sha256": job.trace.get("sha256"),
         "ruleset": job.ruleset.name,
         **asdict(job.replay),
+        **({"concurrency": job.concurrency} if job.concurrency > 1 else {}),
     }
 
 

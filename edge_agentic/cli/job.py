@@ -85,6 +85,7 @@ def build_job(
         model_path=settings.model_path,
         trace=trace,
         options=_as_given(options, engine),
+        concurrency=options.concurrency,
         reduced=options.limit is not None or policy.sample != "mlperf",
     )
 

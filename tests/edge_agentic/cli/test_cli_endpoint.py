@@ -1,0 +1,236 @@
+"""`run --endpoint` and `serve-scripted` as a user runs them."""
+
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bfcl_gate.cli import main as gate_main
+from bfcl_gate.model.scripted_server import FAULTS, Received, ScriptedServer
+from edge_agentic.cli import main
+from edge_agentic.cli.serve import recorded_answers, script_of
+
+Run = Callable[..., tuple[object, str, str]]
+Serve = Callable[..., ScriptedServer]
+ANY_LINE = ("--min-overall", "0", "--min-normalized", "0")
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Call `edge-agentic`, or with `command` another one, and return (exit code, stdout, stderr)."""
+
+    def call(*arguments: object, command: Callable[[], None] = main) -> tuple[object, str, str]:
+        monkeypatch.setattr(sys, "argv", ["command", *map(str, arguments)])
+        with pytest.raises(SystemExit) as left:
+            command()
+        said = capsys.readouterr()
+        return left.value.code, said.out, said.err
+
+    return call
+
+
+@pytest.fixture
+def serve() -> Iterator[Serve]:
+    """Start a server that says what the smoke trace recorded, and calls the first tool otherwise."""
+    with ExitStack() as servers:
+        script = script_of(recorded_answers(["smoke"]))
+        yield lambda **options: servers.enter_context(ScriptedServer(script, **options))
+
+
+def turns(folder: Path) -> list[dict[str, Any]]:
+    rows = [json.loads(line) for line in (folder / "turns.jsonl").read_text().splitlines()]
+    return [row for row in rows if "turn" in row]
+
+
+def test_a_run_at_an_endpoint_is_valid_and_keeps_neither_address_nor_key(
+    run: Run, serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bfcl: Path
+) -> None:
+    monkeypatch.setenv("DEVICE_KEY", "sk-secret-key")
+    server = serve(api_key="sk-secret-key")
+    folder = tmp_path / "run"
+    code, out, err = run(
+        "run",
+        "--endpoint",
+        server.url,
+        "--api-key-env",
+        "DEVICE_KEY",
+        "--concurrency",
+        2,
+        "--limit",
+        3,
+        "--output",
+        folder,
+        *ANY_LINE,
+    )
+    assert code == 0
+    assert out.startswith("VALID.")
+    assert "scripted, identity stated" in out
+    manifest = json.loads((folder / "run.json").read_text())
+    assert manifest["model"] == {"name": "scripted", "identity": "stated"}
+    assert manifest["engine"]["kind"] == "endpoint"
+    assert manifest["options"]["endpoint"] is True
+    assert manifest["identity"]["concurrency"] == 2
+    assert (manifest["options"]["kv_type"], manifest["options"]["gpu_layers"]) == (None, None)
+    assert {row["decode"] for row in turns(folder)} == {"natural"}
+    written = "".join(path.read_text() for path in folder.iterdir())
+    port = server.url.rpartition(":")[2]
+    assert [
+        secret for secret in ("sk-secret-key", "127.0.0.1", f":{port}", "DEVICE_KEY") if secret in written
+    ] == []
+    assert "sk-secret-key" not in out + err
+
+
+def test_a_failed_turn_makes_the_run_invalid_and_is_shown_without_control_characters(
+    run: Run, serve: Serve, tmp_path: Path, bfcl: Path
+) -> None:
+    folder = tmp_path / "run"
+    server = serve(fault=lambda received: "status-500" if received.number == 7 else None)
+    code, out, _ = run("run", "--endpoint", server.url, "--limit", 4, "--output", folder, *ANY_LINE)
+    assert code == 1
+    assert out.startswith("INVALID")
+    assert "http_500: the server answered 500 Internal Server Error" in out
+    assert "\x1b" not in out
+    assert [row["error"] is None for row in turns(folder)] == [True, False, False, False]
+
+
+def test_an_interrupted_run_goes_on_at_another_address_of_the_same_server(
+    run: Run, serve: Serve, tmp_path: Path, bfcl: Path
+) -> None:
+    folder = tmp_path / "run"
+
+    def interrupt(received: Received) -> None:
+        if received.number == 8:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    first = serve(note=interrupt, pause_s=0.01)
+    options = ("--limit", 4, "--output", folder, *ANY_LINE)
+    assert run("run", "--endpoint", first.url, *options)[0] == 130
+    kept = turns(folder)
+    assert len(kept) == 2
+    code, out, _ = run("run", "--endpoint", serve().url, *options, "--resume")
+    assert code == 0
+    assert out.startswith("VALID.")
+    assert turns(folder)[:2] == kept
+    assert len(turns(folder)) == 4
+
+
+def test_another_server_does_not_continue_the_run(run: Run, serve: Serve, tmp_path: Path, bfcl: Path) -> None:
+    folder = tmp_path / "run"
+    options = ("--limit", 2, "--output", folder, *ANY_LINE)
+    run("run", "--endpoint", serve().url, *options)
+    (folder / "result.json").unlink()
+    code, _, err = run("run", "--endpoint", serve(model="other").url, *options, "--resume")
+    assert code == 2
+    assert "engine_id: " in err
+    assert "--resume cannot continue it" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("--decode", "forced"), "--decode forced: an endpoint"),
+        (("--ctx", "4096"), "--ctx: an endpoint cannot be told this"),
+        (("--threads", "2", "--kv-type", "q8_0"), "--threads, --kv-type: an endpoint"),
+        (("--model", "nobody"), "--model nobody: "),
+        (("--api-key-env", "NO_SUCH_VARIABLE"), "--api-key-env NO_SUCH_VARIABLE"),
+        (("--profile", "mlperf-v6.1", "--template-arg", "a=1"), "--template-arg: the profile"),
+        (("--profile", "mlperf-v6.1", "--request-timeout", "9"), "--request-timeout: the profile"),
+    ],
+)
+def test_what_an_endpoint_cannot_do_is_refused(
+    run: Run, serve: Serve, tmp_path: Path, bfcl: Path, arguments: tuple[str, ...], told: str
+) -> None:
+    code, out, err = run("run", "--endpoint", serve().url, "--output", tmp_path / "run", *arguments)
+    assert (code, out) == (2, "")
+    assert told in err
+
+
+@pytest.mark.parametrize("arguments", [("--api-key-env", "KEY"), ("--request-timeout", "5")])
+def test_options_of_an_endpoint_are_refused_without_one(run: Run, arguments: tuple[str, str]) -> None:
+    code, out, err = run("run", *arguments)
+    assert (code, out) == (2, "")
+    assert f"{arguments[0]}: belongs to --endpoint" in err
+
+
+def test_mlperf_refuses_a_server_that_states_another_context(
+    run: Run, serve: Serve, tmp_path: Path, shared: Path, bfcl: Path
+) -> None:
+    trace = shared / "data/agentic_coding_2.5h.jsonl"
+    server = serve(ctx=8_192)
+    code, out, err = run(
+        "run",
+        "--profile",
+        "mlperf-v6.1",
+        "--traces",
+        trace,
+        "--endpoint",
+        server.url,
+        "--output",
+        tmp_path / "run",
+    )
+    assert (code, out) == (2, "")
+    assert "states a context of 8192 tokens" in err
+
+
+@pytest.mark.parametrize("command", [main, gate_main])
+def test_a_server_that_is_not_there_exits_3(run: Run, command: Callable[[], None], bfcl: Path) -> None:
+    code, out, err = run("run", "--endpoint", "http://127.0.0.1:9", command=command)
+    assert (code, out) == (3, "")
+    assert "127.0.0.1:9 cannot be reached" in err
+
+
+def test_a_server_that_fails_all_five_questions_reaches_no_verdict(
+    run: Run, serve: Serve, tmp_path: Path, bfcl: Path
+) -> None:
+    server = serve(fault=lambda received: "status-503")
+    code, _, err = run("run", "--endpoint", server.url, "--output", tmp_path / "run")
+    assert code == 3
+    assert "http_503" in err
+
+
+def test_the_gate_alone_asks_an_endpoint(run: Run, serve: Serve, tmp_path: Path, bfcl: Path) -> None:
+    ids = tmp_path / "ids.txt"
+    ids.write_text("irrelevance_0\nsimple_python_0\n")
+    folder = tmp_path / "gate"
+    code, out, _ = run(
+        "run", "--endpoint", serve().url, "--sample", ids, "--output", folder, *ANY_LINE, command=gate_main
+    )
+    assert code == 0
+    assert "PASSED" in out
+    assert json.loads((folder / "run.json").read_text())["model"] == {
+        "name": "scripted",
+        "identity": "stated",
+    }
+
+
+def test_serve_scripted_lists_its_faults_and_refuses_others(run: Run) -> None:
+    code, out, _ = run("serve-scripted", "--fault", "list")
+    assert (code, out.split()) == (0, list(FAULTS))
+    code, _, err = run("serve-scripted", "--fault", "nothing")
+    assert code == 2
+    assert "--fault 'nothing' is unknown" in err
+
+
+def test_serve_scripted_says_where_it_listens_and_ends_on_interrupt(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(self: ScriptedServer) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ScriptedServer, "wait", interrupted)
+    code, _, err = run("serve-scripted", "--port", 0)
+    assert code == 130
+    assert "Serving scripted answers at http://127.0.0.1:" in err
+
+
+def test_serve_scripted_at_a_port_in_use_says_so(run: Run, serve: Serve) -> None:
+    port = serve().url.rpartition(":")[2]
+    code, _, err = run("serve-scripted", "--port", port)
+    assert code == 3
+    assert f"--port {port}: cannot be listened on" in err
