@@ -43,6 +43,8 @@ _kept: list[Any] = []
 
 # `bool (*)(void *)` that answers "has the byte at this address been set?": libc's strlen of that byte and a
 # terminating zero. llama.cpp asks hundreds of times a token, and this way no Python runs while it decodes.
+# A size_t of 0 or 1 is returned in the register whose low byte a caller of a bool function reads: rax and al on
+# x86-64 (both conventions), x0 and w0 on AArch64.
 _LIBC = ctypes.CDLL("msvcrt" if sys.platform == "win32" else None)
 FLAG_IS_SET = ctypes.cast(_LIBC.strlen, api.ggml_abort_callback)
 

@@ -242,3 +242,11 @@ def test_a_set_flag_stops_a_batch_and_the_emptied_memory_is_right_again(
     decoder.forget()
     assert np.array_equal(asked(decoder, prompt, 0)[1], expected)
     engine.close()
+
+
+def test_what_cannot_be_interrupted_stops_between_batches(decoder_on: Callable[..., Decoder]) -> None:
+    decoder = decoder_on("attention")
+    decoder._stop = (1, 0)  # not the flag that llama.cpp asks, so the batch itself runs to its end
+    with pytest.raises(Cancelled):
+        decoder.prefill(tokens(Random(6), 3 * CHUNK), 0, 0)
+    assert decoder.rewind(CHUNK) == CHUNK

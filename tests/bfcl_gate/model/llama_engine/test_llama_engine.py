@@ -1,5 +1,7 @@
 """The engine on tiny models: counts, times, plans and answers agree with each other."""
 
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -296,6 +298,35 @@ def test_a_conversation_the_template_refuses_is_bad_input_and_the_engine_goes_on
     with pytest.raises(InputError, match="No x!"):
         engine.generate(ask("x"))
     assert engine.generate(ask("y")).output_tokens
+
+
+QUIET = """
+import sys
+from multiprocessing.sharedctypes import RawArray
+from pathlib import Path
+from bfcl_gate.errors import EdgeAgenticError
+from bfcl_gate.model.chat import ChatRequest
+from bfcl_gate.model.engine import EngineSettings
+from bfcl_gate.model.llama_engine import LlamaEngine
+for path in sys.argv[1:]:
+    try:
+        engine = LlamaEngine(EngineSettings(model_path=Path(path), model_sha256="", ctx=256), RawArray("B", 2))
+        engine.generate(ChatRequest(messages=({"role": "user", "content": "x"},), max_tokens=5))
+        engine.close()
+    except EdgeAgenticError:
+        pass
+"""
+
+
+def test_llama_cpp_logs_nothing_to_the_terminal(model: Model, tmp_path: Path) -> None:
+    damaged = tmp_path / "damaged.gguf"
+    damaged.write_bytes(model().read_bytes()[:-1000])
+    done = subprocess.run(
+        [sys.executable, "-c", QUIET, model(), damaged, tmp_path / "absent.gguf"],
+        capture_output=True,
+        check=True,
+    )
+    assert (done.stdout, done.stderr) == (b"", b"")
 
 
 def test_a_context_beyond_all_memory_is_refused_before_llama_cpp_tries(engine_on: Open, model: Model) -> None:
