@@ -51,8 +51,8 @@ setup() {
         need c++ g++ "a C++ compiler (llama.cpp is built on this machine)"
         echo "Building llama.cpp for this machine, once: about 4 minutes on 2 cores." >&2
     fi
-    "$venv/bin/python" -m pip install --quiet --upgrade pip >&2
-    "$venv/bin/python" -m pip install --quiet --editable "$root$extra" >&2 ||
+    "$venv/bin/python" -m pip install -qq --upgrade pip >&2
+    "$venv/bin/python" -m pip install -qq --editable "$root$extra" >&2 ||
         stop "the installation failed; the lines above say why. Run the same command again once that is repaired."
     echo "$setup_kind $sum" >>"$venv/stamp"
 }
