@@ -1,14 +1,21 @@
 """`edge-agentic traces import`: the recording of another agent to a trace file."""
 
 import json
-from dataclasses import asdict
+from contextlib import ExitStack, closing
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bfcl_gate.cli.engine import EngineOptions
 from bfcl_gate.cli.shell import safe_text
 from bfcl_gate.errors import InputError
+from edge_agentic.cli.planner import planner
+
+if TYPE_CHECKING:
+    from bfcl_gate.model.engine import Engine
+    from edge_agentic.importers.report import Report
 
 SourceArgument = Annotated[Path, typer.Argument(metavar="SOURCE", help="A recording, or a folder of them.")]
 OutputOption = Annotated[Path, typer.Option("--output", metavar="FILE", help="The trace file to write.")]
@@ -37,12 +44,19 @@ HeadOption = Annotated[
     bool, typer.Option("--keep-head", help="Keep replies that stand before the first text of a user.")
 ]
 ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite an existing output file.")]
+ModelOption = Annotated[
+    str | None,
+    typer.Option(
+        "--model", metavar="NAME|PATH", help="Compare recorded token counts by this model's tokenizer."
+    ),
+]
 ReportFormatOption = Annotated[str, typer.Option("--report-format", help="text or json.")]
 
 
 def import_command(
     source: SourceArgument,
     output: OutputOption,
+    *,
     format_name: FormatOption = None,
     system: SystemOption = None,
     tools: ToolsOption = None,
@@ -52,6 +66,7 @@ def import_command(
     strip_ansi: AnsiOption = False,
     keep_head: HeadOption = False,
     force: ForceOption = False,
+    model: ModelOption = None,
     report_format: ReportFormatOption = "text",
 ) -> None:
     """Import the recording of an agent as a trace file; docs/traces.md lists the formats."""
@@ -73,7 +88,11 @@ def import_command(
         strip_ansi=strip_ansi,
         min_turns=min_turns,
     )
-    report = import_trace(source, output, options, format_name=format_name, force=force)
+    with ExitStack() as stack:
+        # Opened first: a model that is not there must not be noticed behind a finished import.
+        engine = stack.enter_context(closing(planner(EngineOptions(model=model)))) if model else None
+        report = import_trace(source, output, options, format_name=format_name, force=force)
+        report = _counted(report, engine, model) if engine and model else report
     print(json.dumps(asdict(report), indent=2) if report_format == "json" else safe_text(report_text(report)))
 
 
@@ -84,3 +103,17 @@ def _check_limits(max_delay: float, max_tokens: int, min_turns: int) -> None:
         raise InputError(f"--max-tokens is {max_tokens}; expected a number of tokens from 1.")
     if min_turns < 1:
         raise InputError(f"--min-turns is {min_turns}; expected a number of turns from 1.")
+
+
+def _counted(report: "Report", engine: "Engine", model: str) -> "Report":
+    """Add the tokens of the first and last prompt of which the recording states a count."""
+    from edge_agentic.trace import load_trajectories
+    from edge_agentic.trace_stats import measure
+
+    trajectories = {each.id: each for each in load_trajectories(report.output)}
+    prompts = []
+    for prompt in report.prompts:
+        sizes = measure(trajectories[prompt["trajectory"]], engine.plan)
+        tokens = {f"{end}_tokens": sizes[prompt[f"{end}_turn"]].prompt_tokens for end in ("first", "last")}
+        prompts.append({**prompt, **tokens, "tokenizer": model})
+    return replace(report, prompts=tuple(prompts))

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bfcl_gate.cli import options as opt
-from bfcl_gate.cli.engine import EngineOptions, local_settings
+from bfcl_gate.cli.engine import EngineOptions
 from bfcl_gate.cli.progress import shown, transfer
 from bfcl_gate.cli.shell import new_app, safe_text
 from bfcl_gate.errors import InputError
 from edge_agentic.cli.import_trace import import_command
+from edge_agentic.cli.planner import planner
 
 if TYPE_CHECKING:
     from bfcl_gate.model.engine import Engine
@@ -86,8 +87,8 @@ def stats(
         chat_template=None if chat_template is None else Path(chat_template),
     )
     with ExitStack() as stack:
-        planner = stack.enter_context(closing(_planner(options))) if options.model else None
-        document = {"model": options.model, **_measured(traces, planner)}
+        engine = stack.enter_context(closing(planner(options))) if options.model else None
+        document = {"model": options.model, **_measured(traces, engine)}
     if output_format == "json":
         print(json.dumps(document, indent=2))
     else:
@@ -118,22 +119,13 @@ def _default_if_here() -> str | None:
     return None
 
 
-def _planner(options: EngineOptions) -> "Engine":
-    """Open the model's tokenizer and template, without its weights."""
-    from dataclasses import replace
-
-    from bfcl_gate.model.child_engine import ChildEngine
-
-    return ChildEngine(replace(local_settings(options, transfer), ctx=256, vocab_only=True))
-
-
-def _measured(traces: "Sequence[Trace]", planner: "Engine | None") -> dict[str, Any]:
+def _measured(traces: "Sequence[Trace]", engine: "Engine | None") -> dict[str, Any]:
     """Return the statistics of all files together, and of each under `files`."""
     from edge_agentic.trace_stats import measure
     from edge_agentic.trace_stats import stats as stats_of
 
     trajectories = [trajectory for trace in traces for trajectory in trace.trajectories]
-    plan = planner.plan if planner else None
+    plan = engine.plan if engine else None
     sizes = [measure(each, plan) for each in shown(trajectories, "Counting tokens", len(trajectories))]
     rest = iter(sizes)
     files = [

@@ -134,13 +134,16 @@ def _grows_less(prompt: Mapping[str, Any]) -> bool:
 
 
 def _prompt_sizes(each: Named) -> dict[str, Any] | None:
-    """Compare recorded input tokens with the characters of the same prompts; None where none are recorded."""
+    """Compare recorded input tokens with the characters of the same prompts; None where none are recorded.
+
+    `first_turn` and `last_turn` number the turns compared, from 0.
+    """
     head = each.rows[0]
     size = len(head.get("system", "")) + len(str(head.get("tools", "")))
-    points: list[tuple[int, int]] = []
-    for row in each.rows:
+    points: list[tuple[int, int, int]] = []
+    for number, row in enumerate(each.rows):
         if row["role"] == "assistant" and row.get("recorded_input_tokens"):
-            points.append((row["recorded_input_tokens"], size))
+            points.append((row["recorded_input_tokens"], size, number // 2))
         size += _characters(row)
     if not points:
         return None
@@ -149,6 +152,8 @@ def _prompt_sizes(each: Named) -> dict[str, Any] | None:
     return {
         "trajectory": each.id,
         "requests_with_counts": len(points),
+        "first_turn": points[0][2],
+        "last_turn": points[-1][2],
         "first_input_tokens": points[0][0],
         "first_characters": points[0][1],
         "last_input_tokens": points[-1][0],

@@ -1,6 +1,7 @@
 """The import report as text."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from edge_agentic.importers.normal import REPAIRS
 from edge_agentic.importers.report import Report
@@ -31,6 +32,7 @@ def _lines(report: Report) -> Iterator[str]:
     yield from _table("Repairs", [(f"{code} {REPAIRS[code]}", n) for code, n in report.repairs.items()])
     yield from _table("Records left out", list(report.skipped.items()))
     yield from _list("Missing", report.missing)
+    yield from _list("Prompts", tuple(_prompt(each) for each in report.prompts if "tokenizer" in each))
     yield from _list("Remarks", report.remarks)
     if report.secrets:
         found = ", ".join(f"{kind} ({n})" for kind, n in report.secrets.items())
@@ -38,6 +40,14 @@ def _lines(report: Report) -> Iterator[str]:
     if report.warnings:
         yield f"Warnings of the loader: {len(report.warnings)}"
         yield from (f"  {text}" for text in report.warnings[:_WARNINGS_SHOWN])
+
+
+def _prompt(sizes: Mapping[str, Any]) -> str:
+    ends = (
+        f"{end} recorded {sizes[f'{end}_input_tokens']:,}, here {sizes[f'{end}_tokens']:,} tokens"
+        for end in ("first", "last")
+    )
+    return f"{sizes['trajectory']}: {'; '.join(ends)} (by the tokenizer of {sizes['tokenizer']})"
 
 
 def _table(title: str, rows: list[tuple[str, int]]) -> Iterator[str]:
