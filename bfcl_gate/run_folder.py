@@ -32,14 +32,13 @@ def open_folder(folder: Path, *, resume: bool) -> None:
 
 
 def new_manifest(header: Mapping[str, Any], **facts: Any) -> dict[str, Any]:
-    """Return a run.json: when and with what the run began, the ids of its gate, and `facts`."""
+    """Return a run.json: when and with what the run began, the ids its journal's header holds, and `facts`."""
     return {
         "schema_version": SCHEMA_VERSION,
         "tool": "bfcl-gate",
         "tool_version": version("edge-agentic"),
         "created_at": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        "engine_id": header["engine_id"],
-        "gate_id": header["gate_id"],
+        **{name: header[name] for name in ("engine_id", "gate_id", "multi_turn_id") if name in header},
         **facts,
     }
 

@@ -14,9 +14,6 @@ from copy import deepcopy
 from importlib import import_module
 from typing import Any
 
-CALL_SECONDS = 5.0
-"""Processor time of one call; beyond it the process ends."""
-
 TOTAL_SECONDS = 600
 MEMORY_BYTES = 1 << 30
 RESULT_CHARACTERS = 1_000_000
@@ -141,11 +138,11 @@ def _give_up_everything() -> None:
     sys.addaudithook(refuse)
 
 
-def _timed(work: Callable[..., Any], *arguments: Any) -> Any:
-    """Do the work; the system ends this process when it takes too much processor time, in C code too."""
+def _timed(seconds: float, work: Callable[..., Any], *arguments: Any) -> Any:
+    """Do the work; beyond so much processor time the system ends this process, in C code too."""
     if not hasattr(signal, "setitimer"):
         return work(*arguments)
-    signal.setitimer(signal.ITIMER_PROF, CALL_SECONDS)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         return work(*arguments)
     finally:
@@ -153,14 +150,17 @@ def _timed(work: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def main() -> None:
-    """Serve requests from stdin until it closes; what an API prints goes nowhere."""
+    """Serve requests from stdin until it closes; what an API prints goes nowhere.
+
+    Arguments: seconds a call may take, the wheel, the folder of mpmath, the classes.
+    """
+    seconds, wheel, home_of_mpmath, *classes = sys.argv[1:]
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     requests = sys.stdin.buffer
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     sys.stdout = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
-    sys.path[:0] = sys.argv[1:2]
-    sys.path += sys.argv[2:3]
-    simulation = Simulation(_load(sys.argv[3:]))
+    sys.path = [wheel, *sys.path, home_of_mpmath]
+    simulation = Simulation(_load(classes))
     work: dict[str, Callable[..., Any]] = {
         "begin": simulation.begin,
         "call": simulation.call,
@@ -171,7 +171,7 @@ def main() -> None:
     answers.flush()
     for line in requests:
         name, *arguments = json.loads(line)
-        answers.write(json.dumps(_timed(work[name], *arguments)).encode("ascii") + b"\n")
+        answers.write(json.dumps(_timed(float(seconds), work[name], *arguments)).encode("ascii") + b"\n")
         answers.flush()
 
 

@@ -18,7 +18,7 @@ from bfcl_gate.model.engine import Engine
 from bfcl_gate.multi_turn.checker import FORCE_TERMINATED, Checker, Failure
 from bfcl_gate.multi_turn.data import Conversation
 from bfcl_gate.multi_turn.simulation import CALL_ENDED, CallEndedError, Simulation
-from bfcl_gate.readings import Reading, Reply, read_answer
+from bfcl_gate.readings import MODES, Reading, Reply, read_answer
 from bfcl_gate.samples import Sample
 
 STEP_LIMIT = 21
@@ -32,10 +32,14 @@ _OVER = "the model still called functions after the last step allowed"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """How a model is asked: which reading of its answers counts, and the token limit of one answer."""
+    """How a model is asked: which reading of its answers counts (native or lenient), and the tokens of one answer."""
 
     calls: str = "lenient"
     max_tokens: int = 1024
+
+    def __post_init__(self) -> None:
+        if self.calls not in MODES:
+            raise InputError(f"--calls {self.calls!r} is unknown; expected one of {', '.join(MODES)}.")
 
 
 class StoppedError(Exception):

@@ -20,6 +20,8 @@ CALL_ENDED = "gate_error:call_ended_the_simulation"
 """Error type of a conversation in which a call took too long or too much; the official runner would hang or die."""
 
 _SCRIPT = Path(__file__).with_name("api_process.py")
+CALL_SECONDS = 5.0
+
 _WALL_SECONDS = 300.0
 """Last resort where processor time is not limited, or not used: a call that sleeps. Generous, for a busy device."""
 
@@ -33,12 +35,13 @@ class CallEndedError(Exception):
 class Simulation:
     """The process with instances of some API classes; one conversation at a time, begun anew by `begin`.
 
-    Raises SourceError where it cannot be started.
+    `call_seconds` is the processor time one call may take. Raises SourceError where it cannot be started.
     """
 
-    def __init__(self, wheel: Path, classes: Sequence[str]) -> None:
+    def __init__(self, wheel: Path, classes: Sequence[str], call_seconds: float = CALL_SECONDS) -> None:
         # -I: no user site, no PYTHON* variables, no current folder; the wheel is the only path added before the rest.
-        command = [sys.executable, "-I", "-B", str(_SCRIPT), str(wheel), _home_of_mpmath(), *classes]
+        given = [str(call_seconds), str(wheel), _home_of_mpmath(), *classes]
+        command = [sys.executable, "-I", "-B", str(_SCRIPT), *given]
         kept = {name: os.environ[name] for name in _KEPT_ENVIRONMENT if name in os.environ}
         try:
             self._process = subprocess.Popen(

@@ -1,0 +1,161 @@
+"""`bfcl-gate multi-turn`: accuracy in conversations with simulated APIs; shown, no part of the gate."""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+
+from bfcl_gate.cli import gate_options as gate
+from bfcl_gate.cli import options as opt
+from bfcl_gate.cli.engine import EngineOptions, describe_model, engine_settings, open_engine
+from bfcl_gate.cli.progress import shown, transfer
+from bfcl_gate.cli.shell import INTERRUPTED, safe_text
+from bfcl_gate.errors import EngineError, InputError
+
+if TYPE_CHECKING:
+    from bfcl_gate.model.engine import Engine
+    from bfcl_gate.multi_turn.data import Conversation
+    from bfcl_gate.multi_turn.entries import Played
+    from bfcl_gate.multi_turn.runner import Policy
+
+_CTX = 32_768
+"""Context of a local model where none is given: how long a conversation grows is the model's doing."""
+
+CtxOption = Annotated[
+    int | None,
+    typer.Option("--ctx", min=1, help="Context in tokens.", show_default=f"{_CTX} for a local model"),
+]
+SubsetOption = Annotated[
+    str | None,
+    typer.Option("--subset", help="base, miss_func, miss_param or long_context.", show_default="all four"),
+]
+LimitOption = Annotated[
+    int | None, typer.Option("--limit", min=1, metavar="N", help="At most N conversations of each subset.")
+]
+
+
+def multi_turn(
+    *,
+    model: opt.ModelOption = None,
+    endpoint: opt.EndpointOption = None,
+    api_key_env: opt.ApiKeyEnvOption = None,
+    request_timeout: opt.RequestTimeoutOption = None,
+    ctx: CtxOption = None,
+    threads: opt.ThreadsOption = None,
+    gpu_layers: opt.GpuLayersOption = 0,
+    kv_type: opt.KvTypeOption = "f16",
+    flash_attn: opt.FlashAttnOption = "on",
+    speculative: opt.SpeculativeOption = "none",
+    max_tokens: opt.MaxTokensOption = 1024,
+    seed: opt.SeedOption = 42,
+    template_arg: opt.TemplateArgOption = None,
+    chat_template: opt.ChatTemplateOption = None,
+    subset: SubsetOption = None,
+    limit: LimitOption = None,
+    calls: gate.CallsOption = "lenient",
+    output: gate.OutputOption = None,
+    resume: gate.ResumeOption = False,
+) -> None:
+    """Let a model work through BFCL v4's multi-turn conversations and show its accuracy per subset."""
+    from bfcl_gate.multi_turn.runner import Policy
+
+    options = EngineOptions(
+        model=model,
+        endpoint=endpoint,
+        api_key_env=api_key_env,
+        request_timeout=request_timeout,
+        ctx=ctx,
+        threads=threads,
+        gpu_layers=gpu_layers,
+        kv_type=kv_type,
+        flash_attn=flash_attn,
+        speculative=speculative,
+        max_tokens=max_tokens,
+        seed=seed,
+        template_args=tuple(template_arg or ()),
+        chat_template=None if chat_template is None else Path(chat_template),
+    )
+    _run(options, Policy(calls=calls, max_tokens=max_tokens), subset, limit, output, resume)
+
+
+def _run(
+    options: EngineOptions,
+    policy: "Policy",
+    subset: str | None,
+    limit: int | None,
+    output: Path | None,
+    resume: bool,
+) -> NoReturn:
+    from bfcl_gate.multi_turn.entries import chosen
+    from bfcl_gate.run_folder import RESULT, open_folder, write_json
+
+    if resume and output is None:
+        raise InputError("--resume needs --output DIR, the folder of the run to continue.")
+    entries = chosen(subset, limit)
+    settings = engine_settings(options, transfer)
+    if output is not None:
+        open_folder(output, resume=resume)
+    if settings.model_path is not None and settings.ctx == 0:
+        settings = replace(settings, ctx=_CTX)
+    engine = open_engine(settings, ())
+    try:
+        facts = _keep_manifest(engine, policy, describe_model(options, settings), output)
+        rows = _play(engine, entries, policy, output)
+    finally:
+        engine.close()
+    found = _shown(rows, policy)
+    if output is not None:
+        write_json(output / RESULT, {**facts, "multi_turn": found})
+    raise SystemExit(0)
+
+
+def _shown(rows: "Sequence[Played]", policy: "Policy") -> dict[str, Any]:
+    from bfcl_gate.multi_turn.scores import multi_turn_object, multi_turn_text
+
+    found = multi_turn_object(rows, policy)
+    sys.stdout.write(safe_text(multi_turn_text(found)))
+    sys.stdout.flush()
+    return found
+
+
+def _play(
+    engine: "Engine", entries: "Sequence[Conversation]", policy: "Policy", output: Path | None
+) -> "tuple[Played, ...]":
+    """Play until done; what was finished is on disk where the run has a folder, however it ends."""
+    from bfcl_gate.multi_turn.entries import JOURNAL, ask, ask_and_keep
+
+    rows = ask(engine, entries, policy)
+    told = "Nothing was kept; with --output DIR a run can be continued."
+    if output is not None:
+        rows = ask_and_keep(engine, entries, policy, output / JOURNAL)
+        told = f"The finished conversations are in {output}; continue with the same options and --resume."
+    try:
+        return tuple(shown(rows, "multi-turn", len(entries)))
+    except KeyboardInterrupt:
+        sys.stderr.write(safe_text(f"Interrupted. {told}\n"))
+        raise SystemExit(INTERRUPTED) from None
+    except EngineError:
+        sys.stderr.write(safe_text(f"{told}\n"))
+        raise
+
+
+def _keep_manifest(
+    engine: "Engine", policy: "Policy", model: dict[str, Any], output: Path | None
+) -> dict[str, Any]:
+    """Return what identifies the run for result.json; write run.json where a folder is new."""
+    from bfcl_gate.multi_turn.entries import header
+    from bfcl_gate.run_folder import MANIFEST, new_manifest, write_json
+
+    info = engine.info()
+    facts = new_manifest(
+        header(info, policy),
+        policy=asdict(policy),
+        model=model,
+        engine={"kind": info.kind, "ctx": info.ctx, **info.identity, **info.details},
+    )
+    if output is not None and not (output / MANIFEST).exists():
+        write_json(output / MANIFEST, facts)
+    return facts
