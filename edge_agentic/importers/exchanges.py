@@ -35,20 +35,21 @@ class _Chain:
 def chain(exchanges: Iterable[Exchange], name: str, notes: Notes) -> list[Session]:
     """Return one session for each series of requests in which each prompt extends the one before.
 
-    A request that extends an older prompt is a fork; one that shares its beginning with a conversation but
-    extends none of its prompts has a rewritten history. Ids, reasoning and system prompts are not compared:
-    clients rewrite them.
+    A request that leaves a conversation at an older prompt is a fork, or, where it is longer than the newest
+    prompt, the same work on a rewritten history. Ids, reasoning and system prompts are not compared: clients
+    rewrite them.
     """
     ordered = _in_time(list(exchanges))
     prompts: dict[bytes, _Chain] = {}
     chains: list[_Chain] = []
+    reason: SplitReason | None
     for exchange in ordered:
         digests = beginnings(exchange.items, exchange.conversation or "")
         found = _extended(exchange, digests, prompts)
         last = found.exchanges[-1] if found else None
         if found is None or last is None:
             parent = _relative(digests, prompts)
-            reason: SplitReason | None = None if parent is None else "history_rewrite"
+            reason = None if parent is None else "history_rewrite"
             found = _Chain(exchanges=[exchange], digest=digests[-1], parent=parent, reason=reason)
             chains.append(found)
         elif digests[-1] == found.digest:
@@ -58,7 +59,9 @@ def chain(exchanges: Iterable[Exchange], name: str, notes: Notes) -> list[Sessio
             found.exchanges.append(exchange)
             found.digest = digests[-1]
         else:
-            found = _Chain(exchanges=[exchange], digest=digests[-1], parent=found, reason="fork")
+            # One that goes on behind the newest prompt continues the same work on an altered history.
+            reason = "history_rewrite" if len(exchange.items) > len(last.items) else "fork"
+            found = _Chain(exchanges=[exchange], digest=digests[-1], parent=found, reason=reason)
             chains.append(found)
         prompts[digests[-1]] = found
     _note_systems(chains, notes)

@@ -46,13 +46,14 @@ def name_and_link(
         filled = replace(
             session, system=session.system or options.system, tools=session.tools or options.tools
         )
-        rows = build_rows(filled, options.limits, notes)
+        own = Notes()
+        rows = build_rows(filled, options.limits, own)
         if len(rows) < 2 * options.min_turns:
             notes.skip("conversation without a reply" if not rows else "conversation below --min-turns")
             continue
-        if session.split_reason:
-            notes.repair("R13")
-        rows = [clean(row, notes, strip_ansi=options.strip_ansi) for row in rows]
+        own.repair("R13", int(session.split_reason is not None))
+        rows = [clean(row, own, strip_ansi=options.strip_ansi) for row in rows]
+        notes.repairs += own.repairs
         built.append(Named(id=name, session=session, rows=tuple(rows)))
     by_session = {each.session.id: each for each in reversed(built)}
     return [_finished(each, by_session, origin) for each in built]
