@@ -198,12 +198,16 @@ def mlperf(turns: Sequence[TurnResult], wall_s: float | None) -> dict[str, Any]:
 
 def server(turns: Iterable[TurnResult]) -> dict[str, Any]:
     """What a server measured itself, pooled: prefill rate = Σ evaluated_tokens / Σ server_prefill_ns, decode rate =
-    Σ (OSL - 1) / Σ server_decode_ns, and speculative decoding's Σ accepted / Σ drafted tokens.
+    Σ (OSL - 1) / Σ server_decode_ns, and speculative decoding's Σ accepted / Σ drafted tokens. `shared_tokens` are the
+    reused tokens of trajectories' first turns: what its cache kept from others.
 
     Its decode rate holds where a server collects tool calls and sends them late. Empty where a server tells nothing.
     """
     prefill, decode, drafts = [], [], []
+    shared: dict[str, int] = {}
     for turn in turns:
+        if turn.possible_tokens is None and turn.reused_tokens is not None:
+            shared.setdefault(turn.trajectory_id, turn.reused_tokens)
         if turn.server_prefill_ns and turn.evaluated_tokens is not None:
             prefill.append((turn.evaluated_tokens, turn.server_prefill_ns))
         if turn.server_decode_ns and (steps := decode_steps(turn)):
@@ -214,6 +218,7 @@ def server(turns: Iterable[TurnResult]) -> dict[str, Any]:
         "prefill_tokens_per_s": _pooled(prefill, NS_PER_S),
         "decode_tokens_per_s": _pooled(decode, NS_PER_S),
         "draft_acceptance": _pooled(drafts),
+        "shared_tokens": sum(shared.values()) if shared else None,
     }
     return {key: value for key, value in found.items() if value is not None}
 

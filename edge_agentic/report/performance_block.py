@@ -115,6 +115,9 @@ def _work(performance: Performance, ungated: bool) -> Section:
             tokens = f"{summary['percentiles']['50']:,.0f} median, {summary['max']:,.0f} largest"
             rows.append((name, tokens, "per turn"))
     rows += _reuse_rows(performance["prefix_reuse"])
+    if "shared_tokens" in (stated := performance.get("server") or {}):
+        shared = f"{stated['shared_tokens']:,} tokens"
+        rows.append(("of that, shared", shared, "reused by first turns: kept from other trajectories"))
     rows += _agreement_rows(performance["agreement"])
     return Section(
         title="Work and fidelity", header=("", "value", "meaning"), rows=tuple(rows), ungated=ungated

@@ -204,6 +204,19 @@ def test_rates_as_a_server_states_them_are_pooled_over_its_own_times() -> None:
         "decode_tokens_per_s": 8.0,
         "draft_acceptance": 0.75,
     }
+
+
+def test_what_a_server_shares_between_trajectories_is_what_their_first_turns_reused() -> None:
+    stated = [
+        replace(turn(trajectory_id=name, turn=number), possible_tokens=None, reused_tokens=reused)
+        for name, number, reused in (("a", 1, 0), ("a", 3, 50), ("b", 1, 7), ("b", 3, 60))
+    ]
+    assert metrics.server(stated) == {"shared_tokens": 7}
+    assert metrics.server([turn()]) == {}
+
+
+def test_a_server_that_tells_nothing_has_no_entry() -> None:
+    silent = replace(turn(), evaluated_tokens=None)
     assert "server" not in metrics.performance([silent])
 
 

@@ -77,20 +77,22 @@ class EndpointEngine:
             role_is_token=self._server.llama_cpp,
             discretion=self._address.discretion,
         )
+        connection = self._take_connection()  # a new one takes some 20 ms to prepare
         submitted_ns, error = perf_counter_ns(), None
         try:
-            completed_ns = self._ask(request, answer)
+            completed_ns = self._ask(connection, request, answer)
             self._check(request, answer)
         except FaultError as fault:
             completed_ns, error = perf_counter_ns(), str(fault)
-        return _response(answer, submitted_ns, completed_ns, error)
+        finally:
+            self._put_back(connection)
+        return answer.response(submitted_ns, completed_ns, error)
 
-    def _ask(self, request: ChatRequest, answer: Answer) -> int:
+    def _ask(self, connection: Connection, request: ChatRequest, answer: Answer) -> int:
         """Send the request and read its answer; return when it was complete. Raises FaultError and EngineError."""
         body = request_body(request, self._server.model, self._settings.seed, self._additions)
         limits = limits_of(body, request.max_tokens, self._settings.timeout_s)
         completed_ns: int | None = None
-        connection = self._take_connection()
         try:
             with connection.request(
                 "POST", self._address.chat, limits, body=body, headers=self._headers(request)
@@ -100,16 +102,15 @@ class EndpointEngine:
                 for _ in incoming.pieces:  # to the end, so that the connection can be used again
                     pass
         except UnreachableError as error:
+            why = self._address.discretion.quote(str(error))
             raise EngineError(
-                f"The server cannot be reached ({error}). Start it again; a run with --output continues with --resume."
+                f"The server cannot be reached ({why}). Start it again; a run with --output continues with --resume."
             ) from None
         except BrokenError as broken:
             if broken.kind == "cancelled":
                 raise EngineError("The answer was cancelled.") from None
             if completed_ns is None:
                 raise fault_of_broken(broken) from None
-        finally:
-            self._put_back(connection)
         assert completed_ns is not None
         return completed_ns
 
@@ -180,29 +181,3 @@ def _read(incoming: Incoming, watchdog: Watchdog, answer: Answer, discretion: Di
     if answer.finish_reason is None:
         raise FaultError("incomplete", "the stream ended before the answer did: no finish_reason")
     return at_ns
-
-
-def _response(answer: Answer, submitted_ns: int, completed_ns: int, error: str | None) -> TimedResponse:
-    counts = answer.counts()
-    return TimedResponse(
-        text=answer.text,
-        finish_reason=answer.finish_reason,
-        error=error,
-        tool_calls=answer.tool_calls,
-        reasoning=answer.reasoning,
-        input_tokens=counts.input_tokens,
-        reused_tokens=counts.reused_tokens,
-        evaluated_tokens=counts.evaluated_tokens,
-        output_tokens=counts.output_tokens,
-        submitted_ns=submitted_ns,
-        first_token_ns=answer.token_ns[0] if answer.token_ns else None,
-        token_ns=tuple(answer.token_ns),
-        completed_ns=completed_ns,
-        first_piece_ns=answer.first_piece_ns,
-        first_text_ns=answer.first_text_ns,
-        first_call_ns=answer.first_call_ns,
-        server_prefill_ns=counts.prefill_ns,
-        server_decode_ns=counts.decode_ns,
-        drafted_tokens=counts.drafted_tokens,
-        accepted_tokens=counts.accepted_tokens,
-    )

@@ -11,6 +11,7 @@ from typing import Any
 
 from bfcl_gate.model.endpoint_engine.counts import Counts, counts_of
 from bfcl_gate.model.endpoint_engine.faults import Discretion, FaultError, fault_of_error
+from bfcl_gate.model.engine import TimedResponse
 
 ARRIVALS_PER_TOKEN = (
     16  # a token can be told in a few chunks (name and arguments of a call), never in so many
@@ -119,6 +120,32 @@ class Answer:
     def counts(self) -> Counts:
         """Return the token counts as the server stated them."""
         return counts_of(self._usage, self._timings)
+
+    def response(self, submitted_ns: int, completed_ns: int, error: str | None) -> TimedResponse:
+        """Return the answer, whole or as far as it came, with its readings."""
+        counts = self.counts()
+        return TimedResponse(
+            text=self.text,
+            finish_reason=self.finish_reason,
+            error=error,
+            tool_calls=self.tool_calls,
+            reasoning=self.reasoning,
+            input_tokens=counts.input_tokens,
+            reused_tokens=counts.reused_tokens,
+            evaluated_tokens=counts.evaluated_tokens,
+            output_tokens=counts.output_tokens,
+            submitted_ns=submitted_ns,
+            first_token_ns=self.token_ns[0] if self.token_ns else None,
+            token_ns=tuple(self.token_ns),
+            completed_ns=completed_ns,
+            first_piece_ns=self.first_piece_ns,
+            first_text_ns=self.first_text_ns,
+            first_call_ns=self.first_call_ns,
+            server_prefill_ns=counts.prefill_ns,
+            server_decode_ns=counts.decode_ns,
+            drafted_tokens=counts.drafted_tokens,
+            accepted_tokens=counts.accepted_tokens,
+        )
 
 
 def _chunk(data: str) -> Mapping[str, Any]:
