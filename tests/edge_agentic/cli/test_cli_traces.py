@@ -38,7 +38,7 @@ def trace(folder: Path, *rows: dict[str, Any], name: str = "t.jsonl") -> str:
 def test_list_names_the_bundled_and_the_official_trace() -> None:
     done = traces("list")
     assert (done.returncode, done.stderr) == (0, "")
-    assert [line.split()[0] for line in done.stdout.splitlines()] == ["smoke", "mlperf"]
+    assert [line.split()[0] for line in done.stdout.splitlines()] == ["edge-coding", "smoke", "mlperf"]
 
 
 def test_a_valid_trace_is_said_to_be_valid(tmp_path: Path) -> None:
