@@ -5,6 +5,7 @@ import random
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,11 @@ def test_the_expected_calls_are_right_in_every_conversation(simulation: Simulati
     rows = [play(simulation, found, truth(found)) for found in conversations(subset)]
     assert [row.id for row in rows if not row.correct] == []
     assert len(rows) == 200
+
+
+@cache
+def rows(name: str) -> dict[str, dict[str, Any]]:
+    return {row["id"]: row for row in data_rows(name)}
 
 
 class Official:
@@ -50,8 +56,7 @@ class Official:
     def verdict(self, found: Conversation, turns: Turns) -> tuple[bool, str | None]:
         self._runs += 1  # its instances are kept by model name and id
         name = f"BFCL_v4_multi_turn_{found.subset}.json"
-        (prompt,) = (row for row in data_rows(name) if row["id"] == found.id)
-        (answer,) = (row for row in data_rows(f"possible_answer/{name}") if row["id"] == found.id)
+        prompt, answer = dict(rows(name)[found.id]), rows(f"possible_answer/{name}")[found.id]
         stored = [[*([{call: given} for call, given in step] for step in turn), "Done."] for turn in turns]
         judged = self._evaluate(
             self,
