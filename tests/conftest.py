@@ -1,5 +1,6 @@
 """Fixtures every test may use."""
 
+import signal
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,9 @@ from bfcl_gate.errors import SourceError
 # How long an example takes is the machine's business.
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
+
+# A shell that starts the tests in its background lets them ignore Ctrl-C, and what they start inherits that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
