@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Record the bundled traces: play the sessions of scripts/sessions with their tools executed for real.
 
-A session is a folder with `session.py` (system prompt, tools, task and the assistant's turns, written by
-hand) and `workspace/` (the code it works on). Outputs, exit codes and delays are what came back. A session
+A session is a folder with `session.py` (system prompt, tools, task and the script of the assistant's
+turns) and `workspace/` (the code it works on). Outputs, exit codes and delays are what came back. A session
 counts only if its check passes at the end and failed before it. Run again, everything but delays and
 printed timings is the same.
 
@@ -29,6 +29,8 @@ from agent_tools import Workspace, call_tool
 SCRIPTS = Path(__file__).resolve().parent
 SESSIONS = SCRIPTS / "sessions"
 TRACES = SCRIPTS.parent / "traces"
+# JSON allows these within a line, yet some readers end a line there.
+LINE_ENDS = {0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +49,24 @@ SUITES = {
     ),
     "edge-coding": Suite(
         description="Long coding sessions of many kinds, with one to seven tools.",
-        sessions=("stock-cli", "billing-money", "csvstat-c", "incident-logs"),
+        sessions=(
+            "stock-cli",
+            "billing-money",
+            "csvstat-c",
+            "incident-logs",
+            "subtitle-encoding",
+            "calc-parser",
+            "backup-sh",
+            "meter-csv",
+            "settings-migrate",
+            "flaky-queue",
+            "device-docs",
+            "route-perf",
+            "shift-calendar",
+            "cache-threads",
+            "depgraph-cycles",
+            "numerics-accuracy",
+        ),
     ),
 }
 
@@ -63,7 +82,7 @@ def main() -> None:
         _metadata(arguments.suite, suite.description),
         *(row for name in suite.sessions for row in recorded.get(name, ())),
     ]
-    text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    text = "".join(json.dumps(row, ensure_ascii=False).translate(LINE_ENDS) + "\n" for row in rows)
     _refuse_traces_of_this_machine(text)
     output.write_text(text, "utf-8")
     sums = "".join(f"{_sha256(path)}  {path.name}\n" for path in sorted(output.parent.glob("*.jsonl")))
@@ -146,7 +165,7 @@ def _metadata(name: str, description: str) -> dict[str, Any]:
         "description": description,
         "licence": "Apache-2.0",
         "recorder": "scripts/record_traces.py",
-        "agent": "assistant turns written by hand, tool calls executed for real",
+        "agent": "assistant turns scripted, tool calls executed for real",
         "recorded_at": f"{recorded} with Python {sys.version_info.major}.{sys.version_info.minor}",
         "source": "scripts/sessions",
         "schema_version": 1,

@@ -39,6 +39,11 @@ def act(*calls: Call) -> Step:
     return {"calls": calls}
 
 
+def each(text: str, *calls: Call) -> list[Step]:
+    """One turn per call; the text stands before the first."""
+    return [say(text, calls[0]), *(act(call) for call in calls[1:])]
+
+
 def asks(text: str) -> Step:
     return {"user": text}
 
@@ -72,3 +77,14 @@ def plan(*items: str) -> Call:
     """Items are `x done`, `> in progress` or `- pending`."""
     states = {"x": "completed", ">": "in_progress", "-": "pending"}
     return "update_plan", {"plan": [{"step": item[2:], "status": states[item[0]]} for item in items]}
+
+
+def replacing(path: str, *changes: tuple[str, str], then: str = "") -> Call:
+    """A shell command that replaces passages of a file, each of which must occur once, and runs `then`."""
+    pairs = "".join(f"    (r'''{old}''', r'''{new}'''),\n" for old, new in changes)
+    assert pairs.count("'''") == 4 * len(changes)
+    return bash(
+        f"python - <<'EOF'\nfrom pathlib import Path\npath = Path({path!r})\ntext = path.read_text('utf-8')\n"
+        f"for old, new in [\n{pairs}]:\n    assert text.count(old) == 1, old\n    text = text.replace(old, new)\n"
+        f"path.write_text(text, 'utf-8')\nEOF\n{then}".rstrip()
+    )

@@ -1,6 +1,6 @@
 """Refactoring of a package over seven modules, from binary fractions to exact amounts; seven tools and a plan."""
 
-from steps import act, agent, asks, bash, edit, files, plan, read, say, search, write
+from steps import act, agent, asks, bash, each, edit, files, plan, read, say, search, write
 
 SYSTEM, TOOLS = agent("workbench")
 
@@ -39,7 +39,8 @@ STEPS = [
         ),
         bash('python -c "print(119.7 - sum([39.9] * 3), round(2.675, 2), round(0.125, 2), 0.245 * 105)"'),
     ),
-    act(
+    *each(
+        "The money module first, then the types of a price.",
         write(
             "billing/money.py",
             '''"""Exact amounts: decimals in euros, rounded to the cent where a rule says so."""
@@ -74,7 +75,7 @@ def to_cents(amount: Decimal) -> Decimal:
             "    amount: Decimal\n    tax_rate: Decimal\n    tiers: tuple[tuple[Decimal, Decimal], ...] = ()\n\n    def per_unit(self, quantity: Decimal) -> Decimal:",
         ),
     ),
-    say(
+    *each(
         "Now reading the list. Tiers apply in the order of the file; a list that is not ascending would pick the wrong one, but nobody asked about that.",
         edit(
             "billing/pricing.py",
@@ -229,7 +230,7 @@ def rate_text(rate: Decimal) -> str:
             "python - <<'EOF'\nimport json\nfrom decimal import Decimal\nprint(Decimal(json.loads('0.1')), json.loads('[0.1, 3]', parse_float=Decimal))\nEOF"
         ),
     ),
-    say(
+    *each(
         "All three readers get `parse_float=Decimal`. Strings in the files stay possible.",
         edit(
             "billing/invoice.py",
@@ -329,7 +330,7 @@ EOF""")
             "python -c \"from decimal import Decimal as D; print([f'{D(x):g}' for x in ('510', '7.25', '7.50', '3.0', '1E+3', '1234567.5')])\"; python -m billing invoice data/order.json --json 2>&1 | tail -n 2"
         ),
     ),
-    say(
+    *each(
         "`:g` of a Decimal keeps trailing zeros (7.50), a float did not. Orders come with such quantities, so the form of the text would change; `normalize` with `:f` gives the old form. In JSON the quantity is a number today and stays one; whole numbers were written "
         "as 510.0.",
         edit(

@@ -1,6 +1,6 @@
 """A C program with memory errors, wrong parsing and wrong numbers, found with the sanitizers; four tools."""
 
-from steps import act, agent, bash, edit, read, say, write
+from steps import act, agent, bash, each, edit, read, say, write
 
 SYSTEM, TOOLS = agent("editor")
 
@@ -33,7 +33,7 @@ STEPS = [
         "`>` although index `count` is written next; and csv_close forgets the buffer. I will let the sanitizer confirm it before I change anything.",
         bash(f"{ASAN} && ./csvstat tests/plain.csv 2>&1 | head -n 24"),
     ),
-    say(
+    *each(
         "Confirmed for the pointers: the first is taken while the buffer is still NULL. The pointers have to be set once the record is "
         "complete, from `starts`. I will let begin_field only note the start and grow both arrays in one place.",
         edit(
@@ -100,7 +100,7 @@ STEPS = [
         bash(f"{ASAN} && ./csvstat tests/plain.csv 2>&1 | head -n 24"),
     ),
     say("The next one, in table.c.", read("src/table.c")),
-    say(
+    *each(
         "`malloc(strlen(name))` has no room for the NUL. Also, a row shorter than the header reads fields that do not exist, `count` is "
         "ignored on purpose, and `values` is never freed. A short row is a row with empty cells at its end, I would say; the README says "
         "rows may be of any length.",
@@ -333,7 +333,7 @@ t 'a,b\\n1,\\n2,\\n'; t 'a\\n5\\n'; t 'a,b,c,d\\nnan,0x1F, 7,1e3\\ninf,2,8 ,4\\n
         "a CSV file; blanks around a number are harmless and strtod accepts only leading ones, so `8 ` made column c text. I will see how main prints.",
         read("src/main.c", offset=20, limit=18),
     ),
-    say(
+    *each(
         "First the recognition of numbers, in table.c.",
         edit(
             "src/table.c",
@@ -374,7 +374,7 @@ int table_add(struct table *table""",
             "#include <math.h>\n#include <stdlib.h>\n#include <string.h>",
         ),
     ),
-    say(
+    *each(
         "Now the printing. `%g` shows six digits, enough for the expected files but not for values like 1e9 + 0.5; that is the format the tests pin, so it stays.",
         edit(
             "src/main.c",
@@ -477,7 +477,7 @@ make -s clean && make 2>&1 | grep -c warning; make check"""
 ./csvstat -c b -d ';' s.csv | cut -c1-40; ./csvstat nothing.csv; echo $?; ./csvstat tests; echo $?; ./csvstat a b; echo $?"""
         ),
     ),
-    say(
+    *each(
         "A folder is reported as an empty file: reading fails with EISDIR and nobody looks at ferror. The README says exit 1 if the file cannot be read, so a read error halfway must not pass for the end either.",
         edit(
             "src/csv.c",

@@ -1,0 +1,3 @@
+from memo.cache import Cache
+
+__all__ = ["Cache"]

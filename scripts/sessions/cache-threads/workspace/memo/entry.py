@@ -1,0 +1,9 @@
+"""What is kept for a key."""
+
+from dataclasses import dataclass
+
+
+@dataclass
+class Entry:
+    value: object
+    stored: float

@@ -1,0 +1,1 @@
+"""Expressions for the tariff editor."""

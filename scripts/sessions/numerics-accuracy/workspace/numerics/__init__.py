@@ -1,0 +1,1 @@
+"""Numerical routines in pure Python."""

@@ -1,0 +1,5 @@
+import sys
+
+from appconf.cli import main
+
+sys.exit(main())

@@ -1,0 +1,5 @@
+import sys
+
+from subs.cli import main
+
+sys.exit(main())
