@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-SESSIONS = ROOT / "scripts" / "sessions"  # what an agent is recorded to say: text, as long as a conversation is
+# What an agent is recorded to say: text, as long as a conversation is.
+SESSIONS = ROOT / "scripts" / "sessions"
 SOURCES = sorted(
     path
     for part in ("bfcl_gate", "edge_agentic", "scripts")
