@@ -83,7 +83,11 @@ class Journal:
             ) from error
 
     def close(self) -> None:
-        self._file.close()
+        """Close the file. Raises SourceError when the disk refuses what was not yet written."""
+        try:
+            self._file.close()
+        except OSError as error:
+            raise SourceError(f"{self._path}: cannot write the journal ({error.strerror}).") from error
 
     def __enter__(self) -> "Journal":
         return self
@@ -91,4 +95,9 @@ class Journal:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        try:
+            self.close()
+        except SourceError:
+            # A full disk refuses the last row again; the error that is on its way already says so.
+            if error is None:
+                raise

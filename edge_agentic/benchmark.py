@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from bfcl_gate.answers import Answer
+from bfcl_gate.errors import InputError
 from bfcl_gate.gate import ask_and_keep
 from bfcl_gate.identity import digest, engine_id
 from bfcl_gate.journal import Journal, read_journal
@@ -82,6 +83,7 @@ def run_benchmark(job: Job, engine: Engine, folder: Path, watch: Watch) -> dict[
     if job.prior_gate is not None and not job.prior_gate["passed"]:
         return _finish(folder, manifest, job, job.prior_gate)
     with TurnJournal(folder / TURNS, identity) as journal:
+        _require_all_planned(journal, planned, folder)
         if job.prior_gate is None and not journal.done:
             watch.say("preflight: five questions")
             report = preflight(engine, job.policy)
@@ -94,6 +96,16 @@ def run_benchmark(job: Job, engine: Engine, folder: Path, watch: Watch) -> dict[
     answers = tuple(watch.answers(asked, len(job.samples)))
     gate = gate_object(answers, [sample.id for sample in job.samples], job.policy, job.line)
     return _finish(folder, manifest, job, gate)
+
+
+def _require_all_planned(journal: TurnJournal, planned: Sequence[Sequence[TurnPlan]], folder: Path) -> None:
+    """Raise InputError where an earlier session answered turns that this one would leave out of the run."""
+    beyond = journal.done - {plan.key for plans in planned for plan in plans}
+    if beyond:
+        raise InputError(
+            f"{folder / TURNS}: holds {len(journal.done)} answered turns, {len(beyond)} of them beyond this "
+            "--limit. Give one that covers them, or leave it out."
+        )
 
 
 def _replay(

@@ -34,7 +34,7 @@ CtxOption = Annotated[
     typer.Option("--ctx", min=1, help="Context in tokens.", show_default="largest prompt + max tokens"),
 ]
 ThreadsOption = Annotated[
-    int | None, typer.Option("--threads", min=1, help="CPU threads.", show_default="all usable")
+    int | None, typer.Option("--threads", min=1, max=1024, help="CPU threads.", show_default="all usable")
 ]
 GpuLayersOption = Annotated[int, typer.Option("--gpu-layers", min=-1, help="Layers on the GPU; -1 is all.")]
 KvTypeOption = Annotated[str, typer.Option("--kv-type", help="KV cache type: f16, q8_0 or q4_0.")]
@@ -44,7 +44,8 @@ SpeculativeOption = Annotated[
 ]
 MaxTokensOption = Annotated[int, typer.Option("--max-tokens", min=1, help="Longest answer in tokens.")]
 SeedOption = Annotated[
-    int, typer.Option("--seed", help="Seed (decoding is greedy; recorded for the reader).")
+    int,
+    typer.Option("--seed", min=0, max=4294967295, help="Seed (decoding is greedy; recorded for the reader)."),
 ]
 TemplateArgOption = Annotated[
     list[str] | None,

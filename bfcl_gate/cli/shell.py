@@ -7,7 +7,7 @@ from typing import NoReturn
 
 import typer
 
-from bfcl_gate.errors import EdgeAgenticError
+from bfcl_gate.errors import EdgeAgenticError, SourceError
 
 INTERRUPTED = 130
 
@@ -29,16 +29,30 @@ def fail(error: EdgeAgenticError) -> NoReturn:
 def run_app(app: Callable[[], object]) -> NoReturn:
     """Run a typer app; the only place where an error becomes an exit code."""
     try:
-        app()
+        try:
+            app()
+        finally:
+            sys.stdout.flush()
     except EdgeAgenticError as error:
         fail(error)
     except KeyboardInterrupt:
         sys.stderr.write("Interrupted; everything finished so far is kept.\n")
         raise SystemExit(INTERRUPTED) from None
     except BrokenPipeError:
-        # The reader of a pipe left (`… | head`); pointing stdout elsewhere keeps the interpreter's exit quiet.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _leave_stdout()  # the reader of a pipe left (`… | head`)
+    except OSError as error:
+        _leave_stdout()
+        fail(
+            SourceError(
+                f"The output cannot be written ({error.strerror}). Free some space or write it elsewhere."
+            )
+        )
     raise SystemExit(0)
+
+
+def _leave_stdout() -> None:
+    """Point stdout elsewhere, so that the interpreter does not try it again on its way out."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def new_app(help_text: str) -> typer.Typer:

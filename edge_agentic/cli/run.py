@@ -105,6 +105,7 @@ def _run(options: RunOptions, engine_options: EngineOptions) -> NoReturn:
         _report(result, options.output, options.show_ungated)
     from bfcl_gate.cli.engine import engine_settings, open_engine
     from bfcl_gate.cli.progress import transfer
+    from bfcl_gate.gate_file import load_gate
     from edge_agentic.benchmark import run_benchmark
     from edge_agentic.cli.job import (
         build_job,
@@ -119,6 +120,8 @@ def _run(options: RunOptions, engine_options: EngineOptions) -> NoReturn:
     traces = read_traces(options.traces or ruleset.traces)
     settings = engine_settings(engine_options, transfer, as_reference=ruleset.strict)
     job = build_job(options, engine_options, ruleset, traces, settings)
+    if options.gate_result is not None:
+        load_gate(options.gate_result)  # what cannot be read is said before the model is loaded
     folder = open_run_folder(options, job)
     try:
         engine = open_engine(settings, widest_requests(traces, job))

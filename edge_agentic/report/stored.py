@@ -66,13 +66,33 @@ def load_run(folder: Path) -> StoredRun:
         )
     manifest = _manifest(folder / MANIFEST)
     replay = read_turns(folder / TURNS)
-    gate = folder / JOURNAL
-    gate_rows = sum("_type" not in row for row in read_journal(gate)) if gate.exists() else 0
+    marks = _gate_marks(folder / JOURNAL)
     result = read_json(folder / RESULT) if (folder / RESULT).exists() else None
     if result is not None:
         check_result(result, str(folder / RESULT))
         _require_agreement(result, replay, folder)
-    return StoredRun(manifest=manifest, replay=replay, gate_rows=gate_rows, result=result)
+        _require_gate(result, marks, folder)
+    return StoredRun(manifest=manifest, replay=replay, gate_rows=len(marks or ()), result=result)
+
+
+def _gate_marks(path: Path) -> list[bool] | None:
+    """Return the judged mark of every answer in gate.jsonl; None where the run asked no gate of its own."""
+    if not path.exists():
+        return None
+    return [row.get("correct") is True for row in read_journal(path) if "_type" not in row]
+
+
+def _require_gate(result: Mapping[str, Any], marks: list[bool] | None, folder: Path) -> None:
+    """Raise InputError where the gate of a result is not the one its journal holds."""
+    gate = result["gate"]
+    if marks is None or gate is None or gate["overall_accuracy"] is None:
+        return
+    stored = (gate["samples"], gate["overall_accuracy"])
+    if len(marks) != stored[0] or not isclose(sum(marks) / max(1, len(marks)), stored[1], abs_tol=1e-9):
+        raise InputError(
+            f"{folder / RESULT}: gate: {stored[0]} samples, overall accuracy {stored[1]}, but {JOURNAL} holds "
+            f"{len(marks)} answers, {sum(marks)} of them right; one of the files was altered. Restore them, or run again."
+        )
 
 
 def result_of(run: StoredRun) -> dict[str, Any]:

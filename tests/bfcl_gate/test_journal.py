@@ -1,5 +1,7 @@
 """Journals survive crashes and notice damage."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -54,3 +56,25 @@ def test_a_changed_byte_is_never_taken_for_data_nor_silently_dropped(
 def test_a_missing_journal_is_an_input_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot read the journal"):
         list(read_journal(tmp_path / "none.jsonl"))
+
+
+def test_a_full_disk_is_one_source_error_and_what_was_written_stays(tmp_path: Path) -> None:
+    program = f"""
+import resource, signal
+from pathlib import Path
+from bfcl_gate.errors import SourceError
+from bfcl_gate.journal import Journal
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+try:
+    with Journal(Path({str(tmp_path / "j.jsonl")!r})) as journal:
+        for n in range(9):
+            journal.append({{"n": n, "text": "x" * 20}})
+except SourceError as error:
+    print(error, error.__context__ is None or isinstance(error.__context__, OSError))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert "cannot write the journal" in done.stdout
+    assert done.stdout.endswith("True\n")
+    assert done.stderr == ""
+    assert [row["n"] for row in read_journal(tmp_path / "j.jsonl")] == [0]

@@ -185,3 +185,19 @@ def test_an_earlier_gate_that_failed_ends_the_run_before_the_replay(tmp_path: Pa
     (tmp_path / "run").mkdir()
     result = run_benchmark(job(prior_gate=earlier), scripted, tmp_path / "run", quiet())
     assert (result["gate"]["passed"], result["performance"], scripted.calls) == (False, None, [])
+
+
+def test_a_limit_that_leaves_out_answered_turns_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        go(tmp_path, Model(fail_at=10), job(limit=6))
+    with pytest.raises(InputError, match=r"answered turns, \d+ of them beyond this --limit"):
+        go(tmp_path, Model(), job(limit=1))
+
+
+@pytest.mark.parametrize("keep", [0, 4])
+def test_a_report_refuses_a_gate_that_its_journal_does_not_hold(tmp_path: Path, keep: int) -> None:
+    go(tmp_path, Model())
+    gate = tmp_path / "gate.jsonl"
+    gate.write_bytes(b"".join(gate.read_bytes().splitlines(keepends=True)[: 1 + keep]))
+    with pytest.raises(InputError, match=rf"gate: 8 samples, .* holds {keep} answers"):
+        load_run(tmp_path)
