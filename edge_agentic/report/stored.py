@@ -91,7 +91,7 @@ def _require_gate(result: Mapping[str, Any], marks: list[bool] | None, folder: P
     if len(marks) != stored[0] or not isclose(sum(marks) / max(1, len(marks)), stored[1], abs_tol=1e-9):
         raise InputError(
             f"{folder / RESULT}: gate: {stored[0]} samples, overall accuracy {stored[1]}, but {JOURNAL} holds "
-            f"{len(marks)} answers, {sum(marks)} of them right; one of the files was altered. Restore them, or run again."
+            f"{len(marks)} answers, {sum(marks)} of them right; one file was altered. Restore it, or run again."
         )
 
 
