@@ -129,6 +129,7 @@ def _give_up_everything() -> None:
     """Limit what can be limited, and refuse every audited operation from now on."""
     for name, value in (("AS", MEMORY_BYTES), ("CPU", TOTAL_SECONDS), ("FSIZE", 0), ("CORE", 0)):
         _limit(f"RLIMIT_{name}", value)
+    # None makes a later import fail, as the import system documents; the type stubs know modules only.
     sys.modules["socket"] = sys.modules["_socket"] = None  # type: ignore[assignment]
 
     def refuse(event: str, _: Any) -> None:

@@ -127,7 +127,7 @@ def _archive(path: Path) -> Source:
                     budget -= len(data)
                     samples.append(parse_json(data.decode("utf-8", errors="replace")))
             header = parse_json(_entry(archive, "header.json", budget).decode("utf-8", errors="replace"))
-    except NotImplementedError as error:
+    except NotImplementedError as error:  # what zipfile raises for a compression it does not know
         raise InputError(
             f"{path}: its entries are compressed in a way that cannot be read here ({error}); write the log as "
             "JSON: `inspect log convert --to json`."

@@ -56,6 +56,7 @@ def _any_of(texts: Iterable[str]) -> re.Pattern[str]:
 
     Built as a tree of characters: vocabularies with thousands of control tokens are searched in a millisecond.
     """
+    # A tree of dictionaries all the way down; mypy has no name for a type that holds itself.
     tree: dict[str, dict] = {}  # type: ignore[type-arg]
     for text in texts:
         node = tree
