@@ -36,7 +36,7 @@ class Sample:
 def gate_samples(sample: str | Path = "mlperf", *, tools: str = "mlperf") -> tuple[Sample, ...]:
     """Return the samples in the order in which they are asked.
 
-    `sample`: `mlperf` (the 995 of MLPerf v6.1), `quick` (140 of them, for screening), `full` (all 3,641
+    `sample`: `mlperf` (the 995 of MLPerf v6.1), `quick` (120 of them, for screening), `full` (all 3,641
     single-turn entries), or the path of a UTF-8 file with one id a line. `tools`: `mlperf` or `official`
     (see bfcl_gate.tools). Raises InputError for an unknown name, file or id, SourceError where the data
     cannot be had.

@@ -89,9 +89,9 @@ def test_quick_follows_its_documented_rule(bfcl: Path) -> None:
     by_subset: dict[str, list[str]] = {}
     for sample in gate_samples("mlperf"):
         by_subset.setdefault(sample.subset, []).append(sample.id)
-    places = {subset: len(ids) * 140 // 995 for subset, ids in by_subset.items()}
-    by_remainder = sorted(by_subset, key=lambda subset: (-(len(by_subset[subset]) * 140 % 995), subset))
-    for subset in by_remainder[: 140 - sum(places.values())]:
+    places = {subset: len(ids) * 120 // 995 for subset, ids in by_subset.items()}
+    by_remainder = sorted(by_subset, key=lambda subset: (-(len(by_subset[subset]) * 120 % 995), subset))
+    for subset in by_remainder[: 120 - sum(places.values())]:
         places[subset] += 1
     expected = [
         ids[(2 * i + 1) * len(ids) // (2 * places[subset])]
@@ -100,7 +100,7 @@ def test_quick_follows_its_documented_rule(bfcl: Path) -> None:
     ]
     assert quick_ids() == tuple(expected)
     assert [sample.id for sample in gate_samples("quick")] == expected
-    assert len(set(expected)) == 140
+    assert len(set(expected)) == 120
 
 
 def test_a_file_of_ids_is_asked_in_its_own_order(bfcl: Path, tmp_path: Path) -> None:
