@@ -37,6 +37,23 @@ make_venv() {
     "$python" -m venv --clear "$venv"
 }
 
+# The AMX intrinsic of GCC 12 names 8 of the 64 bytes it loads, so the optimiser drops the stores to the others and the
+# first long prompt ends with SIGILL. Compilers before AMX know no such option, and their llama.cpp has no AMX either.
+without_amx() {
+    grep -qw amx_tile /proc/cpuinfo 2>/dev/null || return 0
+    flags="-mno-amx-tile -mno-amx-int8 -mno-amx-bf16"
+    echo 'int main(void) { return 0; }' | cc $flags -x c -fsyntax-only - 2>/dev/null || return 0
+    export CFLAGS="${CFLAGS:-} $flags" CXXFLAGS="${CXXFLAGS:-} $flags"
+}
+
+# A wheel in pip's cache may come from a build without these options.
+replace_amx_build() {
+    "$venv/bin/python" -c 'import sys, llama_cpp; sys.exit(b"AMX_INT8 = 1" not in llama_cpp.llama_print_system_info())' || return 0
+    "$venv/bin/python" -m pip cache remove llama_cpp_python >/dev/null 2>&1 || :
+    "$venv/bin/python" -m pip install -qq --force-reinstall --no-deps \
+        "$(sed -n 's/.*"\(llama-cpp-python==[^"]*\)".*/\1/p' "$root/pyproject.toml")" >&2
+}
+
 setup() {
     setup_kind=${1:-user}
     extra=
@@ -51,8 +68,9 @@ setup() {
         need c++ g++ "a C++ compiler (llama.cpp is built on this machine)"
         echo "Building llama.cpp for this machine, once: about 4 minutes on 2 cores." >&2
     fi
+    without_amx
     "$venv/bin/python" -m pip install -qq --upgrade pip >&2
-    "$venv/bin/python" -m pip install -qq --editable "$root$extra" >&2 ||
+    { "$venv/bin/python" -m pip install -qq --editable "$root$extra" >&2 && replace_amx_build; } ||
         stop "the installation failed; the lines above say why. Run the same command again once that is repaired."
     echo "$setup_kind $sum" >>"$venv/stamp"
 }

@@ -25,6 +25,15 @@ from bfcl_gate.model.engine import EngineInfo, EngineSettings, PlannedTurn, Time
 
 _CLOSE_SECONDS = 5.0
 _LAST_WORDS_BYTES = 2000
+# By signal number, for Windows knows neither name.
+_CAUSES = {
+    9: "; the system may be out of memory",  # SIGKILL
+    # SIGILL
+    4: "; llama.cpp was built for another processor, or its AMX code by a compiler that breaks it: build it again on"
+    " this machine with CFLAGS and CXXFLAGS='-mno-amx-tile -mno-amx-int8 -mno-amx-bf16' (x86) and pip install"
+    " --force-reinstall --no-deps --no-cache-dir --no-binary llama-cpp-python llama-cpp-python; scripts/run does it"
+    " in a new clone",
+}
 
 
 def _serve(pipe: Connection, settings: EngineSettings, stop: Any, output: str) -> None:
@@ -132,7 +141,7 @@ class ChildEngine:
             ending = f"exit code {code}"
         else:
             ending = f"signal {signal.Signals(-code).name}"
-            ending += "; the system may be out of memory" if code == -signal.SIGKILL else ""
+            ending += _CAUSES.get(-code, "")
         size = os.fstat(self._output).st_size
         os.lseek(self._output, max(0, size - _LAST_WORDS_BYTES), os.SEEK_SET)
         lines = os.read(self._output, _LAST_WORDS_BYTES).decode(errors="replace").strip().splitlines()

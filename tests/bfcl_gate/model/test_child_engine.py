@@ -108,12 +108,21 @@ def test_a_running_answer_can_be_cancelled_and_the_engine_goes_on(child_on: Open
     assert untimed(child.generate(HELLO)) == expected
 
 
-def test_a_killed_child_is_an_engine_error(child_on: Open, model: Model) -> None:
+@pytest.mark.parametrize(
+    ("number", "cause"),
+    [
+        (signal.SIGKILL, "SIGKILL; the system may be out of memory"),
+        (signal.SIGILL, "SIGILL; .* build it again"),
+    ],
+)
+def test_a_killed_child_is_an_engine_error(
+    child_on: Open, model: Model, number: signal.Signals, cause: str
+) -> None:
     child = child_on(model())
-    os.kill(child._process.pid or 0, signal.SIGKILL)
-    with pytest.raises(EngineError, match="SIGKILL; the system may be out of memory"):
+    os.kill(child._process.pid or 0, number)
+    with pytest.raises(EngineError, match=cause):
         child.generate(HELLO)
-    with pytest.raises(EngineError, match="SIGKILL"):
+    with pytest.raises(EngineError, match=number.name):
         child.forget()
 
 
