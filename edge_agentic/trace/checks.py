@@ -3,28 +3,33 @@
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any
 
 from edge_agentic.trace.problems import Problem
 from edge_agentic.trace.rows import Row
-from edge_agentic.trace.rules import conversation_id, group
+from edge_agentic.trace.rules import conversation_id
 
 _IGNORED = ("temperature", "top_p", "top_k", "seed", "stop", "n", "logit_bias", "chat_template")
+_IGNORED_NAMES = frozenset(_IGNORED)
 
 
-def check_further(rows: Sequence[Row]) -> Iterator[Problem]:
-    """Yield the warnings about a file that breaks no rule."""
-    for members in group(rows):
-        yield from _check_id(members[0])
-        for previous, row in zip([None, *members], members, strict=False):
-            yield from _check_call_ids(row)
-            yield from _check_arguments(row)
+def check_further(members: Sequence[Row], as_written: Sequence[Row]) -> Iterator[Problem]:
+    """Yield the warnings about a trajectory that breaks no rule: its rows in turn order, and as the file has them."""
+    yield from _check_id(members[0])
+    yield from _check_file_order(as_written)
+    previous: Row | None = None
+    for row in members:
+        if row.value.get("tool_calls"):
+            yield from _check_calls(row)
+        if row.value["role"] == "tool":
             yield from _check_results(previous, row)
-            yield from _check_misplaced(row)
-            yield from _check_unused(row)
-        yield from _check_reused_ids(members)
-        yield from _check_unanswered(members)
-        yield from _check_tools(members)
+        yield from _check_misplaced(row)
+        yield from _check_unused(row)
+        previous = row
+    yield from _check_reused_ids(members)
+    yield from _check_unanswered(members)
+    yield from _check_tools(members)
 
 
 def _warning(row: Row, field: str, text: str) -> Problem:
@@ -44,16 +49,37 @@ def _check_id(row: Row) -> Iterator[Problem]:
     )
 
 
+def _check_file_order(as_written: Sequence[Row]) -> Iterator[Problem]:
+    for before, row in pairwise(as_written):
+        if row.value["turn"] < before.value["turn"]:
+            yield _warning(
+                row,
+                "turn",
+                f"is {row.value['turn']} after {before.value['turn']}; rows are taken in the order of their turns, "
+                "as the MLPerf loader sorts them. Write them so.",
+            )
+            return
+
+
 def _calls(row: Row | None) -> list[dict[str, Any]]:
     return [] if row is None else row.value.get("tool_calls") or []
 
 
-def _check_call_ids(row: Row) -> Iterator[Problem]:
-    counts = Counter(call["id"] for call in _calls(row))
-    for name, count in counts.items():
+def _check_calls(row: Row) -> Iterator[Problem]:
+    calls = _calls(row)
+    names = [call["id"] for call in calls]
+    for name, count in Counter(names).items() if len(set(names)) < len(names) else ():
         if count > 1:
             yield _warning(
                 row, "tool_calls", f"holds the id {name!r} {count} times; results cannot be told apart."
+            )
+    for index, call in enumerate(calls):
+        arguments = call["function"]["arguments"]
+        if isinstance(arguments, str) and not _is_object(arguments):
+            yield _warning(
+                row,
+                f"tool_calls[{index}].function.arguments",
+                "is not the JSON text of an object; many servers refuse a history that holds it. Repair it.",
             )
 
 
@@ -71,17 +97,6 @@ def _check_reused_ids(members: Sequence[Row]) -> Iterator[Problem]:
         seen |= names
 
 
-def _check_arguments(row: Row) -> Iterator[Problem]:
-    for index, call in enumerate(_calls(row)):
-        arguments = call["function"]["arguments"]
-        if isinstance(arguments, str) and not _is_object(arguments):
-            yield _warning(
-                row,
-                f"tool_calls[{index}].function.arguments",
-                "is not the JSON text of an object; many servers refuse a history that holds it. Repair it.",
-            )
-
-
 def _is_object(text: str) -> bool:
     try:
         return isinstance(json.loads(text), dict)
@@ -90,10 +105,10 @@ def _is_object(text: str) -> bool:
 
 
 def _check_results(previous: Row | None, row: Row) -> Iterator[Problem]:
-    if row.value["role"] != "tool":
-        return
     called = [call["id"] for call in _calls(previous)]
     answered = [result["tool_call_id"] for result in row.value["tool_results"]]
+    if called == answered and len(answered) == 1:
+        return
     for name in sorted(set(answered) - set(called)):
         yield _warning(row, "tool_results", f"answers the call {name!r}, which the row before does not make.")
     for name in sorted(set(called) - set(answered)):
@@ -122,7 +137,7 @@ def _check_unused(row: Row) -> Iterator[Problem]:
         yield _warning(
             row, "delay_seconds", "stands in an assistant row and is not used; it belongs to the next row."
         )
-    for field in _IGNORED:
+    for field in () if _IGNORED_NAMES.isdisjoint(row.value) else _IGNORED:
         if row.value.get(field) is not None:
             yield _warning(row, field, "is not used: answers are greedy and the ruleset sets the seed.")
 

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from bfcl_gate.errors import InputError
-from edge_agentic.trace.checks import check_further
 from edge_agentic.trace.problems import Problem
-from edge_agentic.trace.rows import RawFile, Row, read_rows
-from edge_agentic.trace.rules import check_file, group
-from edge_agentic.trace.schema import check_row
+from edge_agentic.trace.rows import open_trace
+from edge_agentic.trace.scan import Scan
 from edge_agentic.trace.trajectory import Trajectory, build_trajectory
+
+MAX_ERRORS = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,22 +39,28 @@ class Trace:
 
 
 def check_trace(path: Path) -> Trace:
-    """Read a trace and find all its problems. Raises InputError only where there is no file to read."""
-    raw = read_rows(path)
-    rows = [row for row in raw.rows if not _is_metadata(row)]
-    problems = [*raw.problems, *(problem for row in raw.rows for problem in check_row(row))]
-    # Rules about rows together say nothing useful while single rows are broken.
-    problems = problems or list(check_file(rows))
-    usable = not problems
-    if usable:
-        problems = list(check_further(rows))
-    problems.sort(key=lambda problem: problem.line)
+    """Read a trace whole and find its problems, the first `MAX_ERRORS` errors at least.
+
+    Raises InputError only where there is no file to read.
+    """
+    trajectories: list[Trajectory] = []
+    errors: list[Problem] = []
+    warnings: list[Problem] = []
+    with open_trace(path) as file:
+        scan = Scan(file)
+        for group in scan:
+            for problem in group.problems:
+                (warnings if problem.warning else errors).append(problem)
+            if len(errors) >= MAX_ERRORS:
+                break
+            if group.rows and not errors:
+                trajectories.append(build_trajectory(group.rows))
     return Trace(
         path=path,
-        sha256=raw.sha256,
-        metadata=_metadata(raw),
-        trajectories=tuple(map(build_trajectory, group(rows))) if usable else (),
-        problems=tuple(problems),
+        sha256=scan.sha256,
+        metadata=scan.metadata,
+        trajectories=() if errors else tuple(trajectories),
+        problems=tuple(sorted(errors + warnings, key=lambda problem: problem.line)),
     )
 
 
@@ -71,11 +77,3 @@ def read_trace(path: Path) -> Trace:
 def load_trajectories(path: str | Path) -> tuple[Trajectory, ...]:
     """Return the trajectories of a trace file in file order. Raises InputError where it breaks a rule."""
     return read_trace(Path(path)).trajectories
-
-
-def _is_metadata(row: Row) -> bool:
-    return row.value.get("_type") == "dataset_metadata"
-
-
-def _metadata(raw: RawFile) -> Mapping[str, Any]:
-    return next((row.value for row in raw.rows if _is_metadata(row)), {})

@@ -1,7 +1,7 @@
 """What is wrong with a trace file, said so that its author can repair it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 SHOWN = 20
@@ -27,9 +27,29 @@ class Problem:
         return f"{place}: {f'`{self.field}` ' if self.field else ''}{self.text}"
 
 
-def describe_all(label: str, path: Path, problems: Sequence[Problem]) -> str:
-    """Return the first `SHOWN` findings, one a line after `label`, and the number of those left out."""
-    lines = [f"{label}{problem.describe(path)}" for problem in problems[:SHOWN]]
-    if len(problems) > SHOWN:
-        lines.append(f"{label}{path}: … and {len(problems) - SHOWN} more.")
+@dataclass(slots=True, kw_only=True)
+class Findings:
+    """The first `keep` problems, and the count of all: a file may have as many as it has lines."""
+
+    keep: int
+    first: list[Problem] = field(default_factory=list)
+    count: int = 0
+
+    def add(self, problem: Problem) -> None:
+        """Count one more."""
+        self.count += 1
+        if len(self.first) < self.keep:
+            self.first.append(problem)
+
+
+def describe_all(label: str, path: Path, problems: Sequence[Problem], count: int | None = None) -> str:
+    """Return the first findings, one a line after `label`, and the number of those left out.
+
+    `problems` are all there are, of which `SHOWN` are named, or the first of `count`.
+    """
+    shown = problems[:SHOWN] if count is None else problems
+    left = (len(problems) if count is None else count) - len(shown)
+    lines = [f"{label}{problem.describe(path)}" for problem in shown]
+    if left:
+        lines.append(f"{label}{path}: … and {left} more.")
     return "\n".join(lines)

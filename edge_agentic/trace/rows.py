@@ -3,21 +3,23 @@
 A trace file is untrusted: it may be huge, binary, cut off or made to exhaust a parser.
 """
 
-import hashlib
 import json
 import math
+import stat
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, NoReturn
+from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
 
 from bfcl_gate.errors import InputError
 from edge_agentic.trace.problems import Problem
 
+if TYPE_CHECKING:
+    import hashlib
+
 MAX_LINE_BYTES = 64 * 2**20
 MAX_DEPTH = 100
-MAX_ERRORS = 1000
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -29,64 +31,71 @@ class Row:
     value: dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RawFile:
-    """A file as read: its rows, the lines that are none, and the SHA-256 of its bytes."""
-
-    rows: tuple[Row, ...]
-    problems: tuple[Problem, ...]
-    sha256: str
-
-
 class _NotARowError(ValueError):
     """This line cannot be used; the message says why and what to do."""
 
 
-def read_rows(path: Path) -> RawFile:
-    """Read a JSON Lines file once. Blank lines are skipped, as the MLPerf loader skips them.
+def open_trace(path: Path) -> BinaryIO:
+    """Open a trace file. Raises InputError where there is no regular file to read.
 
-    Reading stops after `MAX_ERRORS` bad lines. Raises InputError where there is no file to read.
+    A pipe or a device may never end, and what reads a trace may want to read it again.
     """
     try:
-        with path.open("rb") as file:
-            return _read(file)
-    except IsADirectoryError as error:
-        raise InputError(
-            f"{path}: this is a folder; expected a trace file (JSON Lines). Name the file."
-        ) from error
+        mode = path.stat().st_mode
+        if stat.S_ISDIR(mode):
+            raise InputError(f"{path}: this is a folder; expected a trace file (JSON Lines). Name the file.")
+        if not stat.S_ISREG(mode):
+            raise InputError(
+                f"{path}: this is a pipe, socket or device; expected a regular file (JSON Lines). Write it to a file "
+                "first; `edge-agentic traces validate -` reads standard input."
+            )
+        return path.open("rb")
     except (OSError, ValueError) as error:  # ValueError: a NUL character in the name
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise InputError(
-            f"{path}: cannot read the trace ({reason}); expected a JSON Lines file. "
-            "Check the path; `edge-agentic traces list` names the bundled traces."
-        ) from error
+        raise _unreadable(str(path), error) from error
 
 
-def _read(file: BinaryIO) -> RawFile:
-    rows: list[Row] = []
-    problems: list[Problem] = []
-    digest = hashlib.sha256()
-    for number, raw in _lines(file):
-        digest.update(raw)
-        if not raw.strip():
+def _unreadable(name: str, error: Exception) -> InputError:
+    reason = error.strerror if isinstance(error, OSError) else str(error)
+    return InputError(
+        f"{name}: cannot read the trace ({reason}); expected a JSON Lines file. "
+        "Check the path; `edge-agentic traces list` names the bundled traces."
+    )
+
+
+def rows_of(file: BinaryIO, digest: "hashlib._Hash | None" = None) -> Iterator[Row | Problem]:
+    """Yield every line of a JSON Lines file as a row, or as the problem why it is none.
+
+    Blank lines are skipped, as the MLPerf loader skips them. `digest` is given every byte. Raises InputError
+    where the file cannot be read on.
+    """
+    for number, raw in lines_of(file):
+        if digest is not None:
+            digest.update(raw)
+        if raw.isspace():
             continue
         try:
-            rows.append(Row(line=number, value=_parse(raw, first=number == 1)))
+            row = Row(line=number, value=_parse(raw, first=number == 1))
         except _NotARowError as error:
-            problems.append(Problem(line=number, field=None, text=str(error)))
-            if len(problems) == MAX_ERRORS:
-                break
-    return RawFile(rows=tuple(rows), problems=tuple(problems), sha256=digest.hexdigest())
+            yield Problem(line=number, field=None, text=str(error))
+        else:
+            yield row
 
 
-def _lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
+def lines_of(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
     """Yield numbered lines; the rest of an overlong line is dropped, its first part fails to parse."""
     number = 0
-    while raw := file.readline(MAX_LINE_BYTES + 1):
+    while raw := _line(file):
         number += 1
         yield number, raw
         if len(raw) > MAX_LINE_BYTES and not raw.endswith(b"\n"):
             return
+
+
+def _line(file: BinaryIO) -> bytes:
+    try:
+        return file.readline(MAX_LINE_BYTES + 1)
+    except OSError as error:
+        raise _unreadable(str(file.name), error) from error
 
 
 def _parse(raw: bytes, *, first: bool) -> dict[str, Any]:
@@ -106,11 +115,12 @@ def _parse(raw: bytes, *, first: bool) -> dict[str, Any]:
         raise _NotARowError(
             f"the line is a JSON {_kind(value)}; expected an object with conversation_id, turn and role."
         )
-    if _too_deep(value):
+    # Every level takes a bracket; so few of them, those inside texts included, need no closer look.
+    if raw.count(b"{") + raw.count(b"[") > MAX_DEPTH and _too_deep(value):
         raise _NotARowError(
             f"the row is nested more than {MAX_DEPTH} levels deep; no model can be given that."
         )
-    if b"\\ud" in raw.lower():
+    if b"\\ud" in raw or b"\\uD" in raw:
         _refuse_surrogates(value)
     return value
 
@@ -127,9 +137,7 @@ def _text(raw: bytes) -> str:
 
 def _json(text: str) -> Any:
     try:
-        return json.loads(
-            text, object_pairs_hook=_object, parse_constant=_refuse_constant, parse_float=_finite_float
-        )
+        return _DECODER.decode(text)
     except _NotARowError:
         raise
     except json.JSONDecodeError as error:
@@ -162,6 +170,12 @@ def _finite_float(text: str) -> float:
     if math.isinf(value):
         raise _NotARowError(f"the number {text[:40]} is too large to be read.")
     return value
+
+
+# Made once: json.loads would make a new one for every line.
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_object, parse_constant=_refuse_constant, parse_float=_finite_float
+)
 
 
 def _kind(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""Rules about the rows of a file together, as the MLPerf loader enforces them.
+"""Rules about the rows of a trajectory together, as the MLPerf loader enforces them.
 
 Source: `agentic_inference_dataset.py` of mlcommons/endpoints, the validations at its construction.
 """
@@ -21,38 +21,15 @@ def conversation_id(row: Row) -> str:
     return str(row.value["conversation_id"])
 
 
-def group(rows: Iterable[Row]) -> list[list[Row]]:
-    """Return the rows of each trajectory in turn order; trajectories in order of first appearance."""
-    groups: dict[str, list[Row]] = {}
-    for row in rows:
-        groups.setdefault(conversation_id(row), []).append(row)
-    return [sorted(members, key=lambda row: int(row.value["turn"])) for members in groups.values()]
+def in_turn_order(rows: Iterable[Row]) -> list[Row]:
+    """Return the rows of one trajectory as the MLPerf loader sorts them."""
+    return sorted(rows, key=lambda row: int(row.value["turn"]))
 
 
-def check_file(rows: Sequence[Row]) -> Iterator[Problem]:
-    """Yield the errors of a file whose rows each satisfy the schema."""
-    if not rows:
-        yield Problem(line=0, field=None, text="holds no trajectory; expected at least one user row.")
-    yield from _check_grouping(rows)
-    for members in group(rows):
-        numbering = list(_check_numbering(members))
-        yield from numbering or _check_order(members)
-
-
-def _check_grouping(rows: Sequence[Row]) -> Iterator[Problem]:
-    seen: set[str] = set()
-    last = None
-    for row in rows:
-        name = conversation_id(row)
-        if name != last and name in seen:
-            yield Problem(
-                line=row.line,
-                field="conversation_id",
-                text=f"returns to {name!r} after rows of another trajectory; "
-                "all rows of a trajectory must stand together. Move them, or give them an id of their own.",
-            )
-        seen.add(name)
-        last = name
+def check_rows(members: Sequence[Row]) -> Iterator[Problem]:
+    """Yield the errors of a trajectory whose rows, in turn order, each satisfy the schema."""
+    numbering = list(_check_numbering(members))
+    yield from numbering or _check_order(members)
 
 
 def _check_numbering(members: Sequence[Row]) -> Iterator[Problem]:

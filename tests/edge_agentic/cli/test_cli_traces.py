@@ -66,6 +66,34 @@ def test_problems_beyond_twenty_are_counted(tmp_path: Path) -> None:
     assert done.stderr.endswith("… and 5 more.\n")
 
 
+def test_the_number_of_problems_named_can_be_chosen(tmp_path: Path) -> None:
+    done = traces("validate", trace(tmp_path, *[{**ROWS[0], "content": ""}] * 25), "--max-errors", "2")
+    assert done.stdout.endswith(": 25 errors\n")
+    assert [line.split(": `")[0][-2:] for line in done.stderr.splitlines()[:2]] == [":1", ":2"]
+    assert done.stderr.endswith("… and 23 more.\n")
+
+
+def test_standard_input_is_validated_as_a_stream(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "edge_agentic", "traces", "validate", "-"]
+    text = "".join(json.dumps(row) + "\n" for row in ROWS)
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "standard input: valid, 1 trajectory, 1 turn\n")
+    bad = subprocess.run(command, input=f"{text}x\n", capture_output=True, text=True, check=False)
+    assert (bad.returncode, bad.stdout) == (2, "standard input: 1 error\n")
+    assert bad.stderr.startswith("Error: standard input:3: column 1 is not valid JSON")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes are POSIX")
+@pytest.mark.parametrize("command", ["validate", "stats"])
+def test_a_pipe_is_refused_in_one_paragraph(tmp_path: Path, command: str) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    done = traces(command, str(pipe))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.count("\n") == 1
+    assert done.stderr.startswith(f"Error: {pipe}: this is a pipe, socket or device; expected a regular file")
+
+
 def test_a_warning_is_shown_and_strict_makes_it_an_error(tmp_path: Path) -> None:
     path = trace(tmp_path, *ROWS, {**ROWS[0], "turn": 3})
     done = traces("validate", path)
