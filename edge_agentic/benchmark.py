@@ -20,6 +20,7 @@ from bfcl_gate.journal import Journal, read_journal
 from bfcl_gate.lines import Line
 from bfcl_gate.model.chat import ChatRequest
 from bfcl_gate.model.engine import Engine, EngineInfo
+from bfcl_gate.model.findings import Finding
 from bfcl_gate.preflight import preflight
 from bfcl_gate.ruleset import GatePolicy, Ruleset
 from bfcl_gate.run_folder import JOURNAL, MANIFEST, RESULT, read_json, write_json
@@ -44,7 +45,8 @@ class Job:
     """Everything one run was asked to do. `model`, `trace` and `options` go into the manifest as they are.
 
     `prior_gate` is the verdict of an earlier gate that stands in for asking again, `concurrency` the number of
-    trajectories replayed at once.
+    trajectories replayed at once. At an endpoint `server` is what its preflight found and `largest_prompt_tokens` what
+    the server counts in the largest prompt.
     """
 
     ruleset: Ruleset
@@ -60,6 +62,8 @@ class Job:
     reduced: bool
     prior_gate: Mapping[str, Any] | None = None
     concurrency: int = 1
+    server: tuple[Finding, ...] = ()
+    largest_prompt_tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,7 +181,8 @@ def _keep_manifest(
         "trace": dict(job.trace),
         "environment": describe(),
         "options": dict(job.options),
-        "planned": _totals(planned, job.replay),
+        "planned": _totals(planned, job),
+        **({"preflight": [finding.to_dict() for finding in job.server]} if job.server else {}),
     }
     path = folder / MANIFEST
     if not path.exists():
@@ -200,14 +205,14 @@ def config_fields(job: Job, info: EngineInfo) -> dict[str, Any]:
     }
 
 
-def _totals(planned: Sequence[Sequence[TurnPlan]], options: ReplayOptions) -> dict[str, Any]:
+def _totals(planned: Sequence[Sequence[TurnPlan]], job: Job) -> dict[str, Any]:
     tokens = [plan.tokens for plans in planned for plan in plans if plan.tokens is not None]
     totals: dict[str, Any] = {
         "trajectories": len(planned),
         "turns": sum(len(plans) for plans in planned),
-        "largest_prompt_tokens": max((t.prompt_tokens for t in tokens), default=None),
+        "largest_prompt_tokens": max((t.prompt_tokens for t in tokens), default=job.largest_prompt_tokens),
     }
-    if options.forced:
+    if job.replay.forced:
         totals["answers_not_extending"] = sum(t.answer_extends is False for t in tokens)
     return totals
 

@@ -234,9 +234,7 @@ def performance(
 
     `starts` are the indices in `turns` at which a resumed run began again.
     """
-    sessions = [
-        [t for t in part if (t.trajectory_id, t.turn) not in seams] for part in _sessions(turns, starts)
-    ]
+    sessions = sessions_of(turns, seams, starts)
     timed = [turn for session in sessions for turn in session]
     answered = [turn for turn in timed if turn.error is None]
     wall_s = duration_s(sessions)
@@ -262,9 +260,13 @@ def performance(
     }
 
 
-def _sessions(turns: Sequence[TurnResult], starts: Collection[int]) -> list[Sequence[TurnResult]]:
+def sessions_of(
+    turns: Sequence[TurnResult], seams: Seams = (), starts: Collection[int] = ()
+) -> list[list[TurnResult]]:
+    """Return the timed turns of each time a run was started or resumed, without its seams."""
     cuts = sorted({0, *starts, len(turns)})
-    return [turns[begin:end] for begin, end in pairwise(cuts)]
+    parts = [turns[begin:end] for begin, end in pairwise(cuts)]
+    return [[t for t in part if (t.trajectory_id, t.turn) not in seams] for part in parts]
 
 
 def _ratio(part: float, whole: float | None) -> float | None:

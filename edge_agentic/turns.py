@@ -5,6 +5,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 ENDPOINT_READINGS = (
+    "request_bytes",
     "first_piece_ns",
     "first_text_ns",
     "first_call_ns",
@@ -48,6 +49,7 @@ class TurnResult:
     token_agreement: float | None
     agreed_tokens: int | None = None
     answer_extends: bool | None = None
+    request_bytes: int | None = None
     first_piece_ns: int | None = None
     first_text_ns: int | None = None
     first_call_ns: int | None = None

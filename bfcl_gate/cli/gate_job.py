@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +10,7 @@ from bfcl_gate.cli.engine import EngineOptions, describe_model
 from bfcl_gate.cli.progress import shown
 from bfcl_gate.cli.shell import INTERRUPTED, safe_text
 from bfcl_gate.errors import EngineError, InputError
+from bfcl_gate.model.findings import Finding
 from bfcl_gate.ruleset import GatePolicy
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ class GateJob:
     model: Mapping[str, Any]
     output: Path | None
     until_decided: bool
+    server: tuple[Finding, ...] = ()
 
     @property
     def ids(self) -> list[str]:
@@ -83,6 +85,18 @@ def finished_gate(job: GateJob, resume: bool) -> dict[str, Any] | None:
             f"use bfcl-gate score {job.output} with the line options."
         )
     return found
+
+
+def with_server(engine: "Engine", job: GateJob) -> GateJob:
+    """Return the job with what the preflight finds out about an endpoint's server; a run goes on without."""
+    from bfcl_gate.cli.server import look_at_server
+    from bfcl_gate.gate import gate_request
+    from bfcl_gate.run_folder import MANIFEST
+
+    if job.output is not None and (job.output / MANIFEST).exists():
+        return job
+    largest = max(job.samples, key=lambda sample: len(repr(sample.messages)) + len(repr(sample.tools)))
+    return replace(job, server=look_at_server(engine, gate_request(largest, job.policy)))
 
 
 def run_gate(engine: "Engine", job: GateJob) -> "tuple[tuple[Answer, ...], dict[str, Any]]":
@@ -145,6 +159,7 @@ def _keep_manifest(engine: "Engine", job: GateJob) -> dict[str, Any]:
         policy=policy_fields(job.policy, job.ids),
         model=dict(job.model),
         engine={"kind": info.kind, "ctx": info.ctx, **info.identity, **info.details},
+        **({"preflight": [finding.to_dict() for finding in job.server]} if job.server else {}),
     )
     if job.output is not None and not (job.output / MANIFEST).exists():
         write_json(job.output / MANIFEST, facts)

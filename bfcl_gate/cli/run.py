@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NoReturn
 from bfcl_gate.cli import gate_options as gate
 from bfcl_gate.cli import options as opt
 from bfcl_gate.cli.engine import EngineOptions, engine_settings, open_engine
-from bfcl_gate.cli.gate_job import finished_gate, prepare_job, run_gate
+from bfcl_gate.cli.gate_job import finished_gate, prepare_job, run_gate, with_server
 from bfcl_gate.cli.outcome import ReportOptions, leave_with
 from bfcl_gate.cli.progress import transfer
 from bfcl_gate.errors import InputError
@@ -97,6 +97,7 @@ def _run(
     asked = (*job.samples, *preflight_samples(policy))
     engine = open_engine(settings, [[gate_request(sample, policy)] for sample in asked])
     try:
+        job = with_server(engine, job)
         answers, verdict = run_gate(engine, job)
     finally:
         engine.close()

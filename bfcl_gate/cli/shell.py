@@ -3,7 +3,7 @@
 import os
 import sys
 from collections.abc import Callable
-from typing import NoReturn
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -65,3 +65,25 @@ def new_app(help_text: str) -> typer.Typer:
         rich_markup_mode=None,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
+
+
+def new_command(help_text: str, name: str) -> typer.Typer:
+    """Return the typer app of a whole command, which also says its version."""
+    app = new_app(help_text)
+
+    def say(wanted: bool) -> None:
+        if wanted:
+            from importlib.metadata import version
+
+            sys.stdout.write(f"{name} {version('edge-agentic')}\n")
+            raise typer.Exit
+
+    @app.callback(help=help_text)
+    def command(
+        shown: Annotated[
+            bool, typer.Option("--version", callback=say, is_eager=True, help="Say the version and exit.")
+        ] = False,
+    ) -> None:
+        """Take the options that stand before a sub-command."""
+
+    return app

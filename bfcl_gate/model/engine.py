@@ -72,10 +72,10 @@ class PlannedTurn:
 class TimedResponse:
     """One answer with its readings: integer nanoseconds of the monotonic performance counter.
 
-    Endpoints only: `token_ns` are arrivals of chunks; `first_piece_ns` is the first chunk with text, reasoning or part
-    of a tool call, `first_text_ns` the first visible text, `first_call_ns` the first part of a call's arguments;
-    `server_prefill_ns` and `server_decode_ns` are the server's own times, `drafted_tokens` and `accepted_tokens` its
-    counts of speculative decoding.
+    Endpoints only: `token_ns` are arrivals of chunks; `request_bytes` is the size of the request's body;
+    `first_piece_ns` is the first chunk with text, reasoning or part of a tool call, `first_text_ns` the first visible
+    text, `first_call_ns` the first part of a call's arguments; `server_prefill_ns` and `server_decode_ns` are the
+    server's own times, `drafted_tokens` and `accepted_tokens` its counts of speculative decoding.
 
     The end-of-generation token counts as output and has a timestamp; `text` leaves it out. What an
     engine cannot know is None. `error` is why no complete answer came back. `tool_calls` is what a
@@ -103,6 +103,7 @@ class TimedResponse:
     agreed_tokens: int | None = None
     token_ids: tuple[int, ...] = ()
     shielded: int | None = None
+    request_bytes: int | None = None
     first_piece_ns: int | None = None
     first_text_ns: int | None = None
     first_call_ns: int | None = None

@@ -2,13 +2,14 @@
 
 from typing import NoReturn
 
-from bfcl_gate.cli.shell import new_app, run_app
+from bfcl_gate.cli.shell import new_command, run_app
 from edge_agentic.cli import data, models, report, traces
 from edge_agentic.cli.run import run
 from edge_agentic.cli.serve import serve_scripted
 
-app = new_app(
-    "Replay recorded coding-agent trajectories on a gated local model and report latency and throughput."
+app = new_command(
+    "Replay recorded coding-agent trajectories on a gated local model and report latency and throughput.",
+    "edge-agentic",
 )
 app.command()(run)
 app.add_typer(traces.app, name="traces")

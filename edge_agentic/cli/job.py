@@ -8,15 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from bfcl_gate.cli.engine import LOCAL_ONLY, EngineOptions, describe_model
+from bfcl_gate.cli.server import look_at_server, prompt_tokens
 from bfcl_gate.errors import InputError
 from bfcl_gate.gate import gate_request
 from bfcl_gate.identity import digest
 from bfcl_gate.lines import LineOptions, resolve_line
 from bfcl_gate.model.chat import ChatRequest
 from bfcl_gate.model.endpoint_engine import EndpointSettings, public_name
-from bfcl_gate.model.engine import EngineInfo, EngineSettings
+from bfcl_gate.model.engine import Engine, EngineInfo, EngineSettings
 from bfcl_gate.ruleset import Ruleset
-from bfcl_gate.run_folder import open_folder
+from bfcl_gate.run_folder import MANIFEST, open_folder
 from bfcl_gate.samples import gate_samples
 from edge_agentic.benchmark import Job
 from edge_agentic.cli.profile import RunOptions, require_workload
@@ -108,6 +109,20 @@ def with_gate_result(job: Job, options: RunOptions, info: EngineInfo) -> Job:
     sha256 = job.model.get("sha256")
     gate = accept_gate(options.gate_result, info, job.policy, ids, line_options(options), sha256)
     return replace(job, prior_gate=gate)
+
+
+def with_server(job: Job, engine: Engine, folder: Path) -> Job:
+    """Return the job with what the preflight finds out about an endpoint's server; a resumed run keeps what it has.
+
+    Raises InputError where the largest prompt does not fit the server's context.
+    """
+    if engine.info().kind != "endpoint":
+        return job
+    asked = [request for turns in job.selected for request in requests_of(widest_turns(turns), job.replay)]
+    largest = max(asked, key=lambda request: len(repr(request.messages)) + len(repr(request.tools)))
+    found = () if (folder / MANIFEST).exists() else look_at_server(engine, largest, job.concurrency)
+    tokens = prompt_tokens(engine, largest)
+    return replace(job, server=found, largest_prompt_tokens=None if tokens is None else len(tokens))
 
 
 def _trajectories(traces: Sequence[Trace]) -> tuple[Trajectory, ...]:

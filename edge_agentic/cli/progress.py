@@ -12,7 +12,7 @@ from bfcl_gate.cli.progress import shown
 from bfcl_gate.cli.shell import safe_text
 from edge_agentic.benchmark import Watch
 from edge_agentic.metrics import decode_tokens_per_s, ttft_s
-from edge_agentic.replay import Event, TurnPlan
+from edge_agentic.replay import ABORTED, Event, TurnPlan
 
 DECODE_WEIGHT = 8
 """A decoded token takes about as long as this many prefilled ones; only time left depends on it."""
@@ -23,7 +23,7 @@ def watch(show_ungated: bool) -> Watch:
     on_terminal = sys.stderr.isatty()
 
     def turns(events: Iterable[Event], left: Sequence[TurnPlan]) -> Iterable[Event]:
-        followed = _bar(events, left) if on_terminal else _lines(events, left)
+        followed = _alarmed(_bar(events, left) if on_terminal else _lines(events, left))
         return _ungated(followed) if show_ungated else followed
 
     return Watch(turns=turns, answers=lambda answers, total: shown(answers, "gate", total), say=say)
@@ -78,6 +78,16 @@ def _lines(events: Iterable[Event], left: Sequence[TurnPlan]) -> Iterator[Event]
         if last[event.plan.turn.trajectory_id] is event.plan:
             minutes = (perf_counter() - begin) * (total - spent) / spent / 60
             say(f"{_place(event.plan, left)}, {spent / total:.0%} done, about {minutes:.0f} min left")
+
+
+def _alarmed(events: Iterable[Event]) -> Iterator[Event]:
+    """Say at once that the run became invalid: a failed turn takes the later ones of its trajectory along."""
+    for event in events:
+        yield event
+        if event.result is not None and event.result.error not in (None, ABORTED):
+            turn = event.result
+            where = f"turn {turn.turn} of {turn.trajectory_id}"
+            say(f"INVALID from here on: {where}: {turn.error}. Its later turns are dropped.")
 
 
 def _ungated(events: Iterable[Event]) -> Iterator[Event]:

@@ -113,6 +113,7 @@ def _run(options: RunOptions, engine_options: EngineOptions) -> NoReturn:
         read_traces,
         widest_requests,
         with_gate_result,
+        with_server,
     )
     from edge_agentic.cli.progress import watch
 
@@ -127,7 +128,7 @@ def _run(options: RunOptions, engine_options: EngineOptions) -> NoReturn:
         engine = open_engine(settings, widest_requests(traces, job))
         try:
             require_stated(ruleset, engine.info())
-            job = with_gate_result(job, options, engine.info())
+            job = with_server(with_gate_result(job, options, engine.info()), engine, folder)
             result = run_benchmark(job, engine, folder, watch(options.show_ungated))
         finally:
             engine.close()

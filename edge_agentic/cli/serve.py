@@ -31,6 +31,10 @@ FaultOption = Annotated[
 FromOption = Annotated[
     int, typer.Option("--fault-from", min=0, metavar="N", help="Number of the first faulty request, from 0.")
 ]
+QuirkOption = Annotated[
+    list[str] | None,
+    typer.Option("--quirk", metavar="NAME", help="What it does otherwise; repeatable; `list` names all."),
+]
 EveryOption = Annotated[
     int, typer.Option("--fault-every", min=0, metavar="N", help="And every Nth after it; 0 is never again.")
 ]
@@ -42,6 +46,7 @@ def serve_scripted(
     model: Annotated[str, typer.Option("--model", help="Name of the served model.")] = "scripted",
     dialect: Annotated[str, typer.Option("--dialect", help="llama.cpp or openai.")] = "llama.cpp",
     ctx: Annotated[int, typer.Option("--ctx", min=1, help="Stated context in tokens.")] = 32_768,
+    slots: Annotated[int, typer.Option("--slots", min=1, help="Stated number of requests at once.")] = 1,
     pause: Annotated[
         float, typer.Option("--pause", min=0.0, metavar="SECONDS", help="Wait before each token.")
     ] = 0.0,
@@ -51,14 +56,21 @@ def serve_scripted(
     fault: FaultOption = None,
     fault_from: FromOption = 0,
     fault_every: EveryOption = 1,
+    quirk: QuirkOption = None,
 ) -> None:
     """Serve canned answers on this machine until Ctrl-C; it can play every fault a server may have."""
-    from bfcl_gate.model.scripted_server import DIALECTS, FAULTS, ScriptedServer
+    from bfcl_gate.model.scripted_server import DIALECTS, FAULTS, QUIRKS, ScriptedServer
 
-    if fault == "list":
-        sys.stdout.write("".join(f"{name}\n" for name in FAULTS))
+    if "list" in (fault, *(quirk or ())):
+        listed = FAULTS if fault == "list" else {f"{name:<22}{what}": None for name, what in QUIRKS.items()}
+        sys.stdout.write("".join(f"{line}\n" for line in listed))
         return
-    for option, value, known in (("--dialect", dialect, DIALECTS), ("--fault", fault, (None, *FAULTS))):
+    named = [("--quirk", name, tuple(QUIRKS)) for name in quirk or ()]
+    for option, value, known in (
+        ("--dialect", dialect, DIALECTS),
+        ("--fault", fault, (None, *FAULTS)),
+        *named,
+    ):
         if value not in known:
             names = ", ".join(name for name in known if name)
             raise InputError(f"{option} {value!r} is unknown; expected one of {names}.")
@@ -69,8 +81,9 @@ def serve_scripted(
             dialect=dialect,
             model=model,
             ctx=ctx,
+            slots=slots,
+            quirks=(*(quirk or ()), *(("whole-calls",) if whole_calls else ())),
             pause_s=pause,
-            whole_calls=whole_calls,
             port=port,
         )
     except OSError as error:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from bfcl_gate.model.findings import finding_of
 from edge_agentic.report.gate_block import gate_sections
 from edge_agentic.report.performance_block import performance_sections
 from edge_agentic.report.words import Section, clean, count, listing
@@ -54,7 +55,7 @@ def sections(result: Result, ungated: Mapping[str, Any] | None = None) -> tuple[
         found += performance_sections(result["performance"])
     elif ungated is not None:
         found += performance_sections(ungated, ungated=True)
-    found += [_checks(result), _next(result)]
+    found += [*_server(result), _checks(result), _next(result)]
     return tuple(found)
 
 
@@ -99,6 +100,15 @@ def _machine(environment: Mapping[str, Any]) -> str:
     return clean(", ".join(str(part) for part in parts if part))
 
 
+def _server(result: Result) -> tuple[Section, ...]:
+    """What the preflight found out about an endpoint's server."""
+    found = [finding_of(row) for row in result.get("preflight") or ()]
+    if not found:
+        return ()
+    rows = tuple((f.status, clean(f.name), clean(f.detail)) for f in found)
+    return (Section(title="Server, as found before the run", header=("", "", ""), rows=rows),)
+
+
 def _checks(result: Result) -> Section:
     broken = [check for check in result["validity"] if not check["passed"]]
     rows = [(check["level"], clean(check["name"]), clean(check["detail"])) for check in broken]
@@ -111,6 +121,7 @@ ADVICE = {
     "completeness": "Look at the error of the first dropped turn; --resume asks what was never asked.",
     "context": "Run again with a larger --ctx.",
     "prompts_whole": "Give the server a context that holds the largest prompt.",
+    "prompts_uncut": "Give the server a context that holds the largest prompt; look at its log for truncation.",
     "offload": "Free GPU memory or ask for fewer --gpu-layers.",
     "suspend": "Keep the machine awake (on Linux: systemd-inhibit) and run again.",
     "swap_in": "Close other programs or take a smaller model, context or --kv-type.",

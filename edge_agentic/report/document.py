@@ -10,6 +10,8 @@ from typing import Any
 from bfcl_gate.errors import InputError
 from bfcl_gate.run_folder import write_json
 from edge_agentic import metrics
+from edge_agentic.load import load
+from edge_agentic.slo import parse_slo
 from edge_agentic.turns import TurnResult
 from edge_agentic.validity import Check, valid
 
@@ -51,28 +53,44 @@ def build_result(
         "options": dict(manifest.get("options", {})),
         "planned": dict(manifest.get("planned", {})),
         "validity": [check.to_dict() for check in checks],
+        **({"preflight": manifest["preflight"]} if manifest.get("preflight") else {}),
         "snapshots": [dict(pair) for pair in snapshots],
         "gate": None if gate is None else dict(gate),
-        "performance": _performance(turns, seams, starts, roofline, energy) if passed else None,
+        "performance": _performance(turns, seams, starts, _slo(manifest), roofline, energy)
+        if passed
+        else None,
     }
 
 
+def _slo(manifest: Mapping[str, Any]) -> str | None:
+    given: str | None = manifest.get("options", {}).get("slo")
+    return given
+
+
 def ungated_performance(
-    turns: Sequence[TurnResult], seams: Collection[tuple[str, int]] = (), starts: Collection[int] = ()
+    turns: Sequence[TurnResult],
+    seams: Collection[tuple[str, int]] = (),
+    starts: Collection[int] = (),
+    slo: str | None = None,
 ) -> dict[str, Any]:
-    """Return the performance of turns whose gate did not pass, for `--show-ungated` and nothing else."""
-    return _performance(turns, seams, starts, None, None)
+    """Return the performance of turns whose gate did not pass, for `--show-ungated` and nothing else.
+
+    `slo` are the objectives as `--slo` gave them.
+    """
+    return _performance(turns, seams, starts, slo, None, None)
 
 
 def _performance(
     turns: Sequence[TurnResult],
     seams: Collection[tuple[str, int]],
     starts: Collection[int],
+    slo: str | None,
     roofline: Mapping[str, Any] | None,
     energy: Mapping[str, Any] | None,
 ) -> dict[str, Any]:
     return {
         **metrics.performance(turns, seams=seams, starts=starts),
+        **load(turns, seams=seams, starts=starts, slo=None if slo is None else parse_slo(slo)),
         "roofline": dict(roofline or {}),
         "energy": None if energy is None else dict(energy),
     }

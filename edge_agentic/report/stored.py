@@ -111,7 +111,8 @@ def result_of(run: StoredRun) -> dict[str, Any]:
 def ungated_of(run: StoredRun) -> dict[str, Any] | None:
     """Return what the turns say about speed; None without a single turn."""
     replay = run.replay
-    return ungated_performance(replay.turns, replay.seams, replay.starts) if replay.turns else None
+    slo = run.manifest.get("options", {}).get("slo")
+    return ungated_performance(replay.turns, replay.seams, replay.starts, slo) if replay.turns else None
 
 
 def _manifest(path: Path) -> dict[str, Any]:
@@ -167,7 +168,8 @@ def _require_agreement(result: Mapping[str, Any], replay: StoredTurns, folder: P
     stored = result["performance"]
     if stored is None:
         return
-    again = ungated_performance(replay.turns, replay.seams, replay.starts)
+    slo = result.get("options", {}).get("slo")
+    again = ungated_performance(replay.turns, replay.seams, replay.starts, slo)
     again = {key: value for key, value in again.items() if key not in ("roofline", "energy")}
     if (field := _difference(stored, again, "performance")) is not None:
         raise InputError(

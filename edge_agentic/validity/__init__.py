@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from edge_agentic.turns import TurnResult
-from edge_agentic.validity import machine_rules, turn_rules
+from edge_agentic.validity import machine_rules, server_rules, turn_rules
 from edge_agentic.validity.check import INVALID, WARN, Check, valid
 
 __all__ = ["INVALID", "WARN", "Check", "check_run", "valid"]
@@ -27,11 +27,12 @@ def check_run(
 
     From the manifest (run.json) are read, where present: `planned.turns`, `planned.largest_prompt_tokens`,
     `engine.kind`, `engine.ctx`, `engine.gpu_layers`, `engine.layers`, `engine.offloaded_layers`,
-    `options.max_tokens` and `model.bytes`. `snapshots` holds one {"before", "after"} pair of
+    `options.max_tokens`, `model.bytes` and `preflight`. `snapshots` holds one {"before", "after"} pair of
     `edge_agentic.environment.snapshot` for each session of the run; `strict` is the ruleset's.
     """
     condition = INVALID if strict else WARN
     return (
         *turn_rules.check_turns(manifest, turns, seams, condition),
         *machine_rules.check_machine(manifest, snapshots, condition),
+        *server_rules.check_server(manifest),
     )

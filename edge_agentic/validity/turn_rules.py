@@ -13,6 +13,7 @@ EMPTY_SHARE = 0.20
 LEAST_REUSE = 0.95
 LEAST_DRIFT_RATIO = 0.90
 DRIFT_BIN_TOKENS = 2048  # turns whose prompts lie in the same bin count as equally deep
+LEAST_SHARE_OF_TOKENS = 0.5  # of what the run's smallest prompts have in tokens a byte
 DRIFT_STEPS = 64  # decode steps needed on either side before a rate is worth comparing
 
 
@@ -31,6 +32,7 @@ def check_turns(
         completeness(turns, planned.get("turns")),
         context(answered, engine.get("ctx"), manifest.get("options", {}).get("max_tokens")),
         prompts_whole(answered, planned.get("largest_prompt_tokens")),
+        prompts_uncut(answered),
         bookkeeping(answered, local=local),
         cut_answers(answered),
         empty_answers(answered),
@@ -81,6 +83,23 @@ def prompts_whole(answered: Sequence[TurnResult], largest_prompt_tokens: int | N
         return None
     detail = f"the largest prompt had {max(counted)} tokens, {largest_prompt_tokens} were planned."
     return Check("prompts_whole", INVALID, max(counted) >= largest_prompt_tokens, detail)
+
+
+def prompts_uncut(answered: Sequence[TurnResult]) -> Check | None:
+    """No server cut a prompt in silence: large prompts have about as many tokens a byte as small ones.
+
+    The measure is the median of the smallest quarter; control characters, languages and tools move it far less than by
+    half. None where sizes or counts of fewer than four turns are known (a local engine).
+    """
+    sizes = sorted((t.request_bytes, t.input_tokens) for t in answered if t.request_bytes and t.input_tokens)
+    if len(sizes) < 4:
+        return None
+    small = sorted(tokens / size for size, tokens in sizes[: len(sizes) // 4])
+    usual = small[len(small) // 2]
+    cut = [tokens for size, tokens in sizes if tokens < LEAST_SHARE_OF_TOKENS * usual * size]
+    detail = f"{len(cut)} of {len(sizes)} prompts have less than half the tokens that their size makes expect"
+    detail += f", none of them more than {max(cut):,}: the server's context is smaller." if cut else "."
+    return Check("prompts_uncut", INVALID, not cut, detail)
 
 
 def bookkeeping(answered: Sequence[TurnResult], *, local: bool) -> Check | None:

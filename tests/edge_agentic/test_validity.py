@@ -245,3 +245,36 @@ def test_counters_are_summed_over_the_sessions_and_a_crashed_session_is_left_out
     ]
     found = {check.name: check for check in check_run(manifest(), turns(), snapshots=pairs)}
     assert not found["swap_in"].passed  # 1,200 bytes are more than 0.1 % of 1,000,000
+
+
+def sized(tokens: int, size: int) -> TurnResult:
+    return natural(input_tokens=tokens, evaluated_tokens=tokens, request_bytes=size)
+
+
+def test_prompts_that_a_server_cut_in_silence_are_found_by_their_size() -> None:
+    grown = [sized(size // 4, size) for size in range(4_000, 40_000, 4_000)]
+    assert checks(grown)["prompts_uncut"].passed
+    cut = [replace(one, input_tokens=min(one.input_tokens or 0, 3_000)) for one in grown]
+    found = checks(cut)["prompts_uncut"]
+    assert (found.level, found.passed) == (INVALID, False)
+    assert found.detail.startswith("3 of 9 prompts have less than half the tokens")
+    assert "none of them more than 3,000" in found.detail
+
+
+def test_prompts_of_a_local_engine_are_not_judged_by_size() -> None:
+    assert "prompts_uncut" not in checks()
+
+
+def found_at_server(level: str, passed: bool | None) -> dict[str, Any]:
+    return {"name": "cache", "level": level, "passed": passed, "detail": "0 of 9 reused", "meaning": "slow"}
+
+
+@pytest.mark.parametrize(("level", "passed"), [(WARN, False), (INVALID, False), (WARN, True)])
+def test_what_the_preflight_found_is_a_rule(level: str, passed: bool) -> None:
+    found = checks(preflight=[found_at_server(level, passed)])["server_cache"]
+    assert found == Check("server_cache", level, passed, "0 of 9 reused.")
+
+
+@pytest.mark.parametrize(("level", "passed"), [(WARN, None), ("INFO", False)])
+def test_what_could_not_be_told_or_is_only_good_to_know_is_no_rule(level: str, passed: bool | None) -> None:
+    assert "server_cache" not in checks(preflight=[found_at_server(level, passed)])

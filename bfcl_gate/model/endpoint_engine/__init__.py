@@ -4,8 +4,9 @@ What the server does with its cache, its template and its settings is its own af
 so the identity of such a model is what the server states.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from time import perf_counter_ns
+from typing import Any
 from urllib.parse import quote
 
 from bfcl_gate.errors import EngineError, InputError
@@ -16,8 +17,10 @@ from bfcl_gate.model.endpoint_engine.answer import Answer
 from bfcl_gate.model.endpoint_engine.body import limits_of, request_body
 from bfcl_gate.model.endpoint_engine.events import DONE, events
 from bfcl_gate.model.endpoint_engine.faults import Discretion, FaultError, fault_of_broken, require_stream
+from bfcl_gate.model.endpoint_engine.pace import Pace
 from bfcl_gate.model.endpoint_engine.server import describe_server, public_name, served_model
 from bfcl_gate.model.endpoint_engine.settings import EndpointSettings, additions_of, info_of
+from bfcl_gate.model.endpoint_engine.tokens import rendered, tokens_of
 from bfcl_gate.model.engine import EngineInfo, PlannedTurn, TimedResponse
 
 __all__ = ["EndpointEngine", "EndpointSettings", "address_of", "model_of", "public_name"]
@@ -47,6 +50,7 @@ class EndpointEngine:
         self._idle = [Connection({})]
         self._busy: set[Connection] = set()
         self._stated: dict[str, str] = {}
+        self._pace = Pace()
         self._closed = False
         try:
             self._server = describe_server(self._idle[0], settings.address, settings.model)
@@ -59,6 +63,11 @@ class EndpointEngine:
     def info(self) -> EngineInfo:
         return self._info
 
+    @property
+    def lists_model(self) -> bool:
+        """Whether the server lists the model that it is asked for; some have no list."""
+        return self._server.listed
+
     def plan(self, requests: Sequence[ChatRequest]) -> tuple[PlannedTurn, ...] | None:
         """Return None: only the server can count tokens."""
         return None
@@ -70,6 +79,10 @@ class EndpointEngine:
         """
         if request.forced:
             raise InputError("An endpoint decodes its own answers; replay with --decode natural.")
+        return self.ask(request, {})
+
+    def ask(self, request: ChatRequest, fields: Mapping[str, Any]) -> TimedResponse:
+        """Ask once as `generate` does, with further or other fields of the body; raises what it raises."""
         if self._closed:
             raise EngineError("This engine was closed and cannot answer.")
         answer = Answer(
@@ -79,19 +92,27 @@ class EndpointEngine:
         )
         connection = self._take_connection()  # a new one takes some 20 ms to prepare
         submitted_ns, error = perf_counter_ns(), None
+        body = self.body(request, fields)
         try:
-            completed_ns = self._ask(connection, request, answer)
+            completed_ns = self._ask(connection, request, body, answer)
             self._check(request, answer)
         except FaultError as fault:
             completed_ns, error = perf_counter_ns(), str(fault)
         finally:
             self._put_back(connection)
-        return answer.response(submitted_ns, completed_ns, error)
+        response = answer.response(submitted_ns, completed_ns, error, len(body))
+        self._pace.note(response)
+        return response
 
-    def _ask(self, connection: Connection, request: ChatRequest, answer: Answer) -> int:
+    def body(self, request: ChatRequest, fields: Mapping[str, Any]) -> bytes:
+        """Return the JSON text of a request as this engine sends it."""
+        additions = {**self._additions, **fields}
+        return request_body(request, self._server.model, self._settings.seed, additions)
+
+    def _ask(self, connection: Connection, request: ChatRequest, body: bytes, answer: Answer) -> int:
         """Send the request and read its answer; return when it was complete. Raises FaultError and EngineError."""
-        body = request_body(request, self._server.model, self._settings.seed, self._additions)
-        limits = limits_of(body, request.max_tokens, self._settings.timeout_s)
+        rate = self._pace.prefill_tokens_per_s(len(self._busy))
+        limits = limits_of(body, request.max_tokens, self._settings.timeout_s, rate)
         completed_ns: int | None = None
         try:
             with connection.request(
@@ -120,8 +141,28 @@ class EndpointEngine:
             headers["X-Session-ID"] = quote(request.session, safe=_VISIBLE)
         return headers
 
+    def prompt_tokens(self, request: ChatRequest) -> tuple[int, ...] | None:
+        """Return the prompt's token ids by the server's own template and tokenizer; None where it lends them not."""
+        connection = self._take_connection()
+        try:
+            body = self.body(request, {})
+            return tokens_of(connection, self._address, body, llama_cpp=self._server.llama_cpp)
+        finally:
+            self._put_back(connection)
+
+    def prompt_text(self, request: ChatRequest) -> str | None:
+        """Return the prompt that llama.cpp's server makes of a request; None at any other server."""
+        connection = self._take_connection()
+        try:
+            return rendered(connection, self._address, self.body(request, {}))
+        finally:
+            self._put_back(connection)
+
     def _take_connection(self) -> Connection:
-        connection = self._idle.pop() if self._idle else Connection({})
+        try:
+            connection = self._idle.pop()
+        except IndexError:
+            connection = Connection({})
         self._busy.add(connection)
         return connection
 

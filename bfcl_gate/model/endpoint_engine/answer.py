@@ -121,7 +121,9 @@ class Answer:
         """Return the token counts as the server stated them."""
         return counts_of(self._usage, self._timings)
 
-    def response(self, submitted_ns: int, completed_ns: int, error: str | None) -> TimedResponse:
+    def response(
+        self, submitted_ns: int, completed_ns: int, error: str | None, request_bytes: int
+    ) -> TimedResponse:
         """Return the answer, whole or as far as it came, with its readings."""
         counts = self.counts()
         return TimedResponse(
@@ -138,6 +140,7 @@ class Answer:
             first_token_ns=self.token_ns[0] if self.token_ns else None,
             token_ns=tuple(self.token_ns),
             completed_ns=completed_ns,
+            request_bytes=request_bytes,
             first_piece_ns=self.first_piece_ns,
             first_text_ns=self.first_text_ns,
             first_call_ns=self.first_call_ns,

@@ -13,6 +13,8 @@ from bfcl_gate.model.chat import ChatRequest
 
 BYTES_PER_TOKEN = 3  # a prompt has hardly more tokens than this makes of its JSON text
 SLOWEST_PREFILL_TOKENS_PER_S = 10
+SLACK = 8
+"""Prefill slows with depth (a token at 30,000 costs several times one at 500), and a device may get hot."""
 SLOWEST_DECODE_TOKENS_PER_S = 0.5
 LEAST_S = 60.0
 STALL_S = 300.0
@@ -21,7 +23,7 @@ STALL_S = 300.0
 
 
 def request_body(request: ChatRequest, model: str, seed: int, additions: Mapping[str, Any]) -> bytes:
-    """Return the JSON text of a request in UTF-8; `additions` are fields beyond the reference's."""
+    """Return the JSON text of a request in UTF-8; `additions` are fields beyond the reference's, or other values."""
     body: dict[str, Any] = {
         "model": model,
         "messages": request.messages,
@@ -41,13 +43,17 @@ def request_body(request: ChatRequest, model: str, seed: int, additions: Mapping
         return json.dumps(body, separators=(",", ":")).encode()
 
 
-def limits_of(body: bytes, max_tokens: int, timeout_s: float | None) -> Limits:
+def limits_of(
+    body: bytes, max_tokens: int, timeout_s: float | None, prefill_tokens_per_s: float | None = None
+) -> Limits:
     """Return how long an answer may take: generous for a slow device that has to evaluate the whole prompt.
 
-    `timeout_s` is the user's limit for the whole answer.
+    `prefill_tokens_per_s` is the slowest rate that this server was measured at, None before it was; an answer may take
+    SLACK times as long. `timeout_s` is the user's limit for the whole answer.
     """
     if timeout_s is not None:
         return Limits(first_s=timeout_s, stall_s=min(STALL_S, timeout_s), total_s=timeout_s)
-    first_s = LEAST_S + len(body) / BYTES_PER_TOKEN / SLOWEST_PREFILL_TOKENS_PER_S
+    rate = SLOWEST_PREFILL_TOKENS_PER_S if prefill_tokens_per_s is None else prefill_tokens_per_s / SLACK
+    first_s = LEAST_S + len(body) / BYTES_PER_TOKEN / rate
     decode_s = max(LEAST_S, max_tokens / SLOWEST_DECODE_TOKENS_PER_S)
     return Limits(first_s=first_s, stall_s=STALL_S, total_s=first_s + decode_s)

@@ -1,19 +1,17 @@
 """What a server tells about itself before it is asked anything: its models, and llama.cpp's /props."""
 
 import hashlib
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-from bfcl_gate.errors import EngineError, InputError
-from bfcl_gate.http import BrokenError, Connection, Limits, UnreachableError
+from bfcl_gate.errors import InputError
+from bfcl_gate.http import Connection
 from bfcl_gate.model.endpoint_engine.address import Address
+from bfcl_gate.model.endpoint_engine.documents import document, fetch
 
-_LIMITS = Limits(first_s=20.0, stall_s=20.0, total_s=20.0)
-_MOST_BYTES = 4 << 20
 _META = {
     "n_params": "parameters",
     "size": "weights_bytes",
@@ -28,12 +26,13 @@ _PATH = re.compile(r"^(?:[~.]{0,2}[/\\]|[A-Za-z]:[/\\])")
 class Server:
     """`model` is the name to ask for, `name` the same without any folder of the server's machine.
 
-    What a server does not tell is None. `ctx` is in tokens, for one request. `llama_cpp` says whether it is
-    llama.cpp's own server.
+    `listed` says whether the server has a list of models. What it does not tell is None. `ctx` is in tokens, for one
+    request. `llama_cpp` says whether it is llama.cpp's own server.
     """
 
     model: str
     name: str
+    listed: bool
     llama_cpp: bool
     build: str | None
     template_sha256: str | None
@@ -53,20 +52,22 @@ def describe_server(connection: Connection, address: Address, asked: str | None)
     """Ask the server what it is. Raises as `served_model` does."""
     models = _models(connection, address)
     model = _choose(models, address, asked)
-    props = _get(connection, address, f"{address.root}/props?model={quote(model, safe='')}") or {}
+    props = document(connection, address, f"{address.root}/props?model={quote(model, safe='')}") or {}
     build = _text(props.get("build_info"))
-    version = _get(connection, address, f"{address.root}/version") if build is None else None
+    slots = [] if build is None else _slots(connection, address)
+    version = document(connection, address, f"{address.root}/version") if build is None else None
     template = _text(props.get("chat_template"))
     return Server(
         model=model,
         name=public_name(model),
+        listed=models is not None,
         llama_cpp=build is not None,
         build=build or _text((version or {}).get("version")),
         template_sha256=None
         if template is None
         else hashlib.sha256(template.encode(errors="surrogatepass")).hexdigest(),
-        ctx=_positive(_inside(props, "default_generation_settings").get("n_ctx")),
-        details=_details(props, models or [], model),
+        ctx=_context(props, slots, models or [], model),
+        details=_details(props, slots, models or [], model),
     )
 
 
@@ -92,74 +93,54 @@ def _choose(models: Sequence[Mapping[str, Any]] | None, address: Address, asked:
     return names[0]
 
 
-def _details(props: Mapping[str, Any], models: Sequence[Mapping[str, Any]], model: str) -> dict[str, Any]:
-    meta = next((_inside(entry, "meta") for entry in models if entry["id"] == model), {})
+def _slots(connection: Connection, address: Address) -> list[Mapping[str, Any]]:
+    """Return llama.cpp's slots, each of which answers one request at a time; none where it hides them."""
+    found = fetch(connection, address, f"{address.root}/slots")
+    return [slot for slot in found if isinstance(slot, Mapping)] if isinstance(found, list) else []
+
+
+def _context(
+    props: Mapping[str, Any],
+    slots: Sequence[Mapping[str, Any]],
+    models: Sequence[Mapping[str, Any]],
+    model: str,
+) -> int | None:
+    """Return the smallest context stated for one request: of llama.cpp's slots, or as vLLM and SGLang list it."""
+    listed = _entry(models, model).get("max_model_len")
+    told = [
+        _inside(props, "default_generation_settings").get("n_ctx"),
+        listed,
+        *(s.get("n_ctx") for s in slots),
+    ]
+    return min((ctx for ctx in map(_positive, told) if ctx is not None), default=None)
+
+
+def _entry(models: Sequence[Mapping[str, Any]], model: str) -> Mapping[str, Any]:
+    return next((entry for entry in models if entry["id"] == model), {})
+
+
+def _details(
+    props: Mapping[str, Any],
+    slots: Sequence[Mapping[str, Any]],
+    models: Sequence[Mapping[str, Any]],
+    model: str,
+) -> dict[str, Any]:
+    meta = _inside(_entry(models, model), "meta")
     facts: dict[str, Any] = {own: _positive(meta.get(theirs)) for theirs, own in _META.items()}
-    facts["slots"] = _positive(props.get("total_slots"))
+    facts["slots"] = _positive(props.get("total_slots")) or len(slots) or None
+    drafting = [slot["speculative"] for slot in slots if isinstance(slot.get("speculative"), bool)]
+    facts["speculative"] = any(drafting) if drafting else None
     facts["file_type"] = _text(props.get("model_ftype"))
     return {key: value for key, value in facts.items() if value is not None}
 
 
 def _models(connection: Connection, address: Address) -> list[dict[str, Any]] | None:
     """Return the entries of the server's list of models; None where it has no such list."""
-    found = _get(connection, address, f"{address.base}/models", required=True)
+    found = document(connection, address, f"{address.base}/models", required=True)
     listed = None if found is None else found.get("data")
     if not isinstance(listed, list):
         return None
     return [entry for entry in listed if isinstance(entry, dict) and isinstance(entry.get("id"), str)]
-
-
-def _get(
-    connection: Connection, address: Address, url: str, *, required: bool = False
-) -> Mapping[str, Any] | None:
-    """Return a JSON object of the server, None where it has none there.
-
-    Raises EngineError where no connection is to be had, and with `required` where the server refuses.
-    """
-    try:
-        with connection.request("GET", url, _LIMITS, headers=address.headers) as (incoming, _):
-            if required:
-                _require_willing(incoming.status, address)
-            body = b""
-            for piece in incoming.pieces:
-                body += piece
-                if len(body) > _MOST_BYTES:
-                    return None
-    except UnreachableError as error:
-        raise EngineError(
-            f"{address.place} cannot be reached ({error}). Start the server, or correct --endpoint; proxies of the "
-            "environment are not used."
-        ) from None
-    except BrokenError as error:
-        if not required:
-            return None
-        raise EngineError(
-            f"{address.place} does not answer as an HTTP server would ({error}). Correct --endpoint."
-        ) from None
-    return _object(body) if incoming.status == 200 else None
-
-
-def _require_willing(status: int, address: Address) -> None:
-    why = {
-        401: "asks for a key; put it into a variable and name that with --api-key-env",
-        403: "refuses this key; look at the variable that --api-key-env names",
-        429: "answers 429, too many requests; try again when others are done",
-        503: "answers 503: it is still loading its model, or overloaded; try again when it is ready",
-    }.get(status)
-    if 300 <= status < 400:
-        why = "leads elsewhere, and redirects are not followed; give the address it leads to"
-    if why is None and status >= 500:
-        why = f"answers {status} to the question for its models; look at its log"
-    if why is not None:
-        raise EngineError(f"{address.place} {why}.")
-
-
-def _object(body: bytes) -> Mapping[str, Any] | None:
-    try:
-        document = json.loads(body)
-    except (ValueError, RecursionError):
-        return None
-    return document if isinstance(document, Mapping) else None
 
 
 def _inside(document: Mapping[str, Any], key: str) -> Mapping[str, Any]:

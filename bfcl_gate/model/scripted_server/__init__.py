@@ -1,11 +1,13 @@
 """A scripted OpenAI-compatible server on this machine: for tests and demonstrations, no model needed.
 
-Its tokens are words, its prompt tokens four characters, and it can play every fault in `FAULTS`.
+Its tokens are words, its prompt tokens four characters, and it can play every fault in `FAULTS` and every oddity in
+`QUIRKS`.
 """
 
 import json
 import socket
-from collections.abc import Callable, Mapping
+import zlib
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -13,12 +15,13 @@ from threading import Event, Lock, Thread
 from types import TracebackType
 from typing import Any
 
-from bfcl_gate.model.scripted_server.dialects import BUILD, DIALECTS, Prompt, Said, steps_of
+from bfcl_gate.model.scripted_server.dialects import BUILD, DIALECTS, Prompt, Said, Step, steps_of
 from bfcl_gate.model.scripted_server.exchange import Exchange
 from bfcl_gate.model.scripted_server.faults import FAULTS, ScriptedFault
 from bfcl_gate.model.scripted_server.plays import OVERFLOW
+from bfcl_gate.model.scripted_server.quirks import QUIRKS, Asked, counted, limited, refusal, said, stated
 
-__all__ = ["DIALECTS", "FAULTS", "Received", "Said", "ScriptedFault", "ScriptedServer"]
+__all__ = ["DIALECTS", "FAULTS", "QUIRKS", "Received", "Said", "ScriptedFault", "ScriptedServer"]
 
 CHARACTERS_PER_TOKEN = 4
 
@@ -35,8 +38,9 @@ class Received:
 class ScriptedServer:
     """Answers by `script`; `fault` names what to play for a request, None for a good answer.
 
-    `dialect` is one of DIALECTS; `ctx` is in tokens; `pause_s` is waited before each token; `whole_calls` sends a tool
-    call in one piece. Every chat request goes to `note` too. `connections` counts those that were made to it.
+    `dialect` is one of DIALECTS; `ctx` is in tokens, for each of `slots`; `pause_s` lies between tokens; `quirks` are
+    names of QUIRKS. Every chat request goes to `note` too, the instant before each of its tokens to `sent`.
+    `connections` counts those that were made to it. Only this machine can reach it.
     """
 
     def __init__(
@@ -45,23 +49,26 @@ class ScriptedServer:
         *,
         fault: Callable[[Received], str | None] = lambda received: None,
         note: Callable[[Received], None] = lambda received: None,
+        sent: Callable[[Received, int], None] = lambda received, now_ns: None,
+        quirks: Collection[str] = (),
         dialect: str = "llama.cpp",
         model: str = "scripted",
         ctx: int = 32_768,
+        slots: int = 1,
         pause_s: float = 0.0,
-        whole_calls: bool = False,
         api_key: str | None = None,
-        host: str = "127.0.0.1",
         port: int = 0,
     ) -> None:
         self._script = script
         self._fault = fault
         self._note = note
+        self._sent = sent
+        self._quirks = frozenset(quirks)
         self._dialect = dialect
         self._model = model
         self._ctx = ctx
+        self._slots = slots
         self._pause_s = pause_s
-        self._whole_calls = whole_calls
         self._api_key = api_key
         self._stopping = Event()
         self._lock = Lock()
@@ -69,7 +76,7 @@ class ScriptedServer:
         self.connections = 0
         self._open: set[socket.socket] = set()
         self._cached = ""
-        self._http = _Http((host, port), _requests_to(self))
+        self._http = _Http(("127.0.0.1", port), _requests_to(self))
         self._thread = Thread(target=self._http.serve_forever, args=(0.05,), daemon=True)
 
     @property
@@ -110,38 +117,54 @@ class ScriptedServer:
 
     def tell(self, http: BaseHTTPRequestHandler) -> None:
         """Answer a GET: the list of models, and what llama.cpp's server says about itself."""
-        path = http.path.partition("?")[0]
-        llama_cpp = self._dialect == "llama.cpp"
         documents: dict[str, Any] = {
             "/v1/models": {"object": "list", "data": [{"id": self._model, "object": "model"}]}
         }
-        if llama_cpp:
+        if self._dialect == "llama.cpp":
             documents["/props"] = {
                 "build_info": BUILD,
-                "total_slots": 1,
+                "total_slots": self._slots,
                 "chat_template": "scripted",
                 "default_generation_settings": {"n_ctx": self._ctx},
             }
-        exchange = self._exchange(http, {}, Prompt(tokens=0, reused_tokens=0))
-        found = documents.get(path)
-        exchange.document(found or {"error": {"message": "not found"}}, 200 if found else 404)
+            if "hides-slots" not in self._quirks:
+                slot = {"n_ctx": self._ctx, "speculative": "synthetic-drafts" in self._quirks}
+                documents["/slots"] = [{"id": number, **slot} for number in range(self._slots)]
+        self._document(http, documents.get(http.path.partition("?")[0]))
 
-    def chat(self, http: BaseHTTPRequestHandler) -> None:
+    def _document(self, http: BaseHTTPRequestHandler, found: Any) -> None:
+        exchange = Exchange(http=http, body={}, steps=lambda: (), pause_s=0.0, stopping=self._stopping)
+        missing = {"error": {"message": "not found"}}
+        exchange.document(missing if found is None else found, 404 if found is None else 200)
+
+    def post(self, http: BaseHTTPRequestHandler) -> None:
+        """Answer a POST: a chat request, or llama.cpp's questions for a prompt and its tokens."""
+        body = json.loads(http.rfile.read(int(http.headers.get("Content-Length") or 0)))
+        lends = self._dialect == "llama.cpp" and "hides-slots" not in self._quirks
+        if http.path == "/apply-template":
+            self._document(http, {"prompt": _prompt_of(body)} if lends else None)
+        elif http.path == "/tokenize":
+            self._document(http, {"tokens": _tokens_of(body["content"])} if lends else None)
+        else:
+            self._chat(http, body)
+
+    def _chat(self, http: BaseHTTPRequestHandler, body: Mapping[str, Any]) -> None:
         """Answer a chat request, or play the fault that is due."""
-        length = int(http.headers.get("Content-Length") or 0)
-        body = json.loads(http.rfile.read(length))
         headers = {name.lower(): value for name, value in http.headers.items()}
         with self._lock:
             received = Received(number=self._asked, headers=headers, body=body)
             self._asked += 1
             self._note(received)
             fault = self._fault(received)
-            prompt = self._count(json.dumps([body.get("tools"), body.get("messages")]))
-        exchange = self._exchange(http, body, prompt)
+            prompt = counted(self._count(_prompt_of(body)), self._quirks)
+        exchange = self._exchange(http, received, prompt)
+        refused = refusal(Asked(received.number, body), self._quirks)
         if self._api_key is not None and headers.get("authorization") != f"Bearer {self._api_key}":
             exchange.document({"error": {"message": "invalid key"}}, 401)
         elif fault is not None:
             FAULTS[fault].play(exchange)
+        elif refused is not None:
+            exchange.document({"error": {"message": refused}}, 400)
         elif prompt.tokens > self._ctx:
             counts = {"n_prompt_tokens": prompt.tokens, "n_ctx": self._ctx}
             exchange.document({"error": {**OVERFLOW, **counts}}, 400)
@@ -160,21 +183,38 @@ class ScriptedServer:
         tokens = -(-len(text) // CHARACTERS_PER_TOKEN)
         return Prompt(tokens=tokens, reused_tokens=min(same // CHARACTERS_PER_TOKEN, tokens - 1))
 
-    def _exchange(self, http: BaseHTTPRequestHandler, body: Mapping[str, Any], prompt: Prompt) -> Exchange:
+    def _exchange(self, http: BaseHTTPRequestHandler, received: Received, prompt: Prompt) -> Exchange:
+        asked, quirks = Asked(received.number, received.body), self._quirks
+
+        def steps() -> Iterator[Step]:
+            answer, body = said(self._script, asked, quirks), limited(asked.body, quirks)
+            whole = "whole-calls" in quirks
+            for waits, chunks in steps_of(answer, body, prompt, self._dialect, whole_calls=whole):
+                yield waits, [stated(chunk, quirks) for chunk in chunks] if quirks else chunks
+
         return Exchange(
             http=http,
-            body=body,
-            steps=lambda: steps_of(
-                self._script(body), body, prompt, self._dialect, whole_calls=self._whole_calls
-            ),
+            body=received.body,
+            steps=steps,
             pause_s=self._pause_s,
             stopping=self._stopping,
+            sent=lambda now_ns: self._sent(received, now_ns),
         )
+
+
+def _prompt_of(body: Mapping[str, Any]) -> str:
+    return json.dumps([body.get("tools"), body.get("messages")])
+
+
+def _tokens_of(text: str) -> list[int]:
+    pieces = range(0, len(text), CHARACTERS_PER_TOKEN)
+    return [zlib.crc32(text[start : start + CHARACTERS_PER_TOKEN].encode()) for start in pieces]
 
 
 class _Http(ThreadingHTTPServer):
     daemon_threads = True
     block_on_close = False
+    request_queue_size = 1024  # all trajectories of a large run connect at once
 
     def handle_error(self, request: object, client_address: object) -> None:
         """Say nothing: a client that gives up a bad answer is what the faults are for."""
@@ -189,7 +229,7 @@ def _requests_to(server: ScriptedServer) -> type[BaseHTTPRequestHandler]:
             server.tell(self)
 
         def do_POST(self) -> None:
-            server.chat(self)
+            server.post(self)
 
         def setup(self) -> None:
             server.opened(self.request)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler
 from threading import Event
+from time import perf_counter_ns
 from typing import Any
 
 from bfcl_gate.model.scripted_server.dialects import Step
@@ -17,13 +18,17 @@ STREAM = "text/event-stream"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exchange:
-    """A request and its connection. `steps` gives the right answer's chunks, `pause_s` is waited before each token."""
+    """A request and its connection. `steps` gives the right answer's chunks, `pause_s` lies between its tokens.
+
+    `sent` is told the instant (ns of the performance counter) right before each token is sent.
+    """
 
     http: BaseHTTPRequestHandler
     body: Mapping[str, Any]
     steps: Callable[[], Iterable[Step]]
     pause_s: float
     stopping: Event
+    sent: Callable[[int], None] = lambda now_ns: None
 
     def begin(self, status: int = 200, content: str = STREAM, **headers: str) -> None:
         """Send the headers of an answer in pieces."""
@@ -40,7 +45,7 @@ class Exchange:
 
     def events(self, *documents: Any) -> None:
         """Send events together in one piece."""
-        self.send(b"".join(f"data: {json.dumps(document)}\n\n".encode() for document in documents))
+        self.send(_events(documents))
 
     def raw(self, data: bytes) -> None:
         """Send bytes as they are."""
@@ -62,11 +67,16 @@ class Exchange:
         self.raw(data)
 
     def answer(self, steps: Iterable[Step] | None = None, *, done: bool = True) -> None:
-        """Give the right answer, or that part of it."""
+        """Give the right answer, or that part of it; tokens keep their pace although sending them takes time."""
+        due_ns, pause_ns = perf_counter_ns(), round(self.pause_s * 1e9)
         for waits, chunks in self.steps() if steps is None else steps:
-            if waits and self.pause_s:
-                self.stopping.wait(self.pause_s)
-            self.events(*chunks)
+            data = _events(chunks)
+            if waits:
+                due_ns += pause_ns
+                if (left_ns := due_ns - perf_counter_ns()) > 0:
+                    self.stopping.wait(left_ns / 1e9)
+                self.sent(perf_counter_ns())
+            self.send(data)
         if done:
             self.send(b"data: [DONE]\n\n")
 
@@ -99,3 +109,7 @@ class Exchange:
             self.send(data(number))
             if self.stopping.wait(every_s):
                 return
+
+
+def _events(documents: Iterable[Any]) -> bytes:
+    return b"".join(f"data: {json.dumps(document)}\n\n".encode() for document in documents)

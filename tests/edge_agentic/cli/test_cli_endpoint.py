@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -43,6 +44,17 @@ def serve() -> Iterator[Serve]:
         yield lambda **options: servers.enter_context(ScriptedServer(script, **options))
 
 
+class AtTurn:
+    """Says when the turn with this number (from 0, over the whole run) is asked; other requests have no session."""
+
+    def __init__(self, number: int) -> None:
+        self._left = number
+
+    def __call__(self, received: Received) -> bool:
+        self._left -= "x-session-id" in received.headers
+        return self._left == -1 and "x-session-id" in received.headers
+
+
 def turns(folder: Path) -> list[dict[str, Any]]:
     rows = [json.loads(line) for line in (folder / "turns.jsonl").read_text().splitlines()]
     return [row for row in rows if "turn" in row]
@@ -72,6 +84,10 @@ def test_a_run_at_an_endpoint_is_valid_and_keeps_neither_address_nor_key(
     assert out.startswith("VALID.")
     assert "scripted, identity stated" in out
     manifest = json.loads((folder / "run.json").read_text())
+    assert "Server preflight" in err
+    assert [row["name"] for row in manifest["preflight"]][:4] == ["reachable", "model", "context", "slots"]
+    assert "Server, as found before the run" in out
+    assert manifest["planned"]["largest_prompt_tokens"] > 0
     assert manifest["model"] == {"name": "scripted", "identity": "stated"}
     assert manifest["engine"]["kind"] == "endpoint"
     assert manifest["options"]["endpoint"] is True
@@ -90,22 +106,24 @@ def test_a_failed_turn_makes_the_run_invalid_and_is_shown_without_control_charac
     run: Run, serve: Serve, tmp_path: Path, bfcl: Path
 ) -> None:
     folder = tmp_path / "run"
-    server = serve(fault=lambda received: "status-500" if received.number == 7 else None)
-    code, out, _ = run("run", "--endpoint", server.url, "--limit", 4, "--output", folder, *ANY_LINE)
+    second = AtTurn(1)
+    server = serve(fault=lambda received: "status-500" if second(received) else None)
+    code, out, err = run("run", "--endpoint", server.url, "--limit", 4, "--output", folder, *ANY_LINE)
     assert code == 1
     assert out.startswith("INVALID")
     assert "http_500: the server answered 500 Internal Server Error" in out
-    assert "\x1b" not in out
+    assert "\x1b" not in out + err
+    assert re.search(r"INVALID from here on: turn \d+ of \S+: http_500", err)
     assert [row["error"] is None for row in turns(folder)] == [True, False, False, False]
 
 
 def test_an_interrupted_run_goes_on_at_another_address_of_the_same_server(
     run: Run, serve: Serve, tmp_path: Path, bfcl: Path
 ) -> None:
-    folder = tmp_path / "run"
+    folder, third = tmp_path / "run", AtTurn(2)
 
     def interrupt(received: Received) -> None:
-        if received.number == 8:
+        if third(received):
             os.kill(os.getpid(), signal.SIGINT)
 
     first = serve(note=interrupt, pause_s=0.01)

@@ -9,6 +9,8 @@ from bfcl_gate.errors import EngineError, InputError
 from bfcl_gate.model.chat import ChatRequest
 from bfcl_gate.model.endpoint_engine import EndpointEngine
 from bfcl_gate.model.endpoint_engine.body import limits_of, request_body
+from bfcl_gate.model.endpoint_engine.pace import Pace
+from bfcl_gate.model.engine import TimedResponse
 from bfcl_gate.model.scripted_server import Received, ScriptedServer
 
 Serve = Callable[..., ScriptedServer]
@@ -51,6 +53,41 @@ def test_limits_grow_with_prompt_and_answer_unless_the_user_sets_one() -> None:
     assert (limits.first_s, limits.stall_s, limits.total_s) == (60.0 + 3_000.0, 300.0, 3_060.0 + 2_000.0)
     assert limits_of(b"x" * 90_000, 1_000, 10.0) == limits_of(b"", 1, 10.0)
     assert limits_of(b"", 1, 10.0).total_s == 10.0
+
+
+def test_limits_follow_the_slowest_prefill_rate_that_was_measured() -> None:
+    assert limits_of(b"x" * 90_000, 1_000, None, 800.0).first_s == 60.0 + 300.0
+    assert limits_of(b"x" * 90_000, 1_000, None, 8.0).first_s == 60.0 + 30_000.0
+    assert limits_of(b"x" * 90_000, 1_000, 10.0, 8.0).first_s == 10.0
+
+
+def answered(tokens: int | None, first_s: float | None, error: str | None = None) -> TimedResponse:
+    first = None if first_s is None else round(first_s * 1e9)
+    return TimedResponse(
+        text="",
+        finish_reason="stop",
+        error=error,
+        evaluated_tokens=tokens,
+        submitted_ns=0,
+        first_token_ns=first,
+        completed_ns=1,
+    )
+
+
+def test_the_pace_of_a_server_is_its_slowest_and_shared_by_the_requests_at_once() -> None:
+    pace = Pace()
+    assert pace.prefill_tokens_per_s(1) is None
+    for response in (
+        answered(63, 9.0),
+        answered(None, 9.0),
+        answered(100, None),
+        answered(100, 9.0, "reset: x"),
+    ):
+        pace.note(response)
+    assert pace.prefill_tokens_per_s(1) is None
+    pace.note(answered(1_000, 2.0))
+    pace.note(answered(1_000, 1.0))
+    assert (pace.prefill_tokens_per_s(1), pace.prefill_tokens_per_s(4)) == (500.0, 125.0)
 
 
 def test_headers_are_the_reference_s_and_only_turns_name_their_session(serve: Serve, ask: Ask) -> None:

@@ -54,7 +54,7 @@ def test_llama_cpp_tells_build_context_and_template(serve: Serve, ask: Ask) -> N
     assert info.identity["served_model"] == "scripted"
     assert info.identity["build"] == "b0-scripted"
     assert len(info.identity["template_sha256"]) == 64
-    assert info.details == {"server": "llama.cpp", "slots": 1}
+    assert info.details == {"server": "llama.cpp", "slots": 1, "speculative": False}
 
 
 def test_another_server_tells_little_and_no_address_is_on_record(serve: Serve, ask: Ask) -> None:
