@@ -2,10 +2,11 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bfcl_gate.cli.options import DEFAULTS, EngineOptions
 from bfcl_gate.errors import InputError
 
 if TYPE_CHECKING:
@@ -15,26 +16,6 @@ if TYPE_CHECKING:
     from bfcl_gate.model.engine import Engine, EngineSettings
 
 _CTX_STEP = 256
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EngineOptions:
-    """The engine options of the command line as they were given; `model` None is the embedded model."""
-
-    model: str | None = None
-    endpoint: str | None = None
-    api_key_env: str | None = None
-    request_timeout: float | None = None
-    ctx: int | None = None
-    threads: int | None = None
-    gpu_layers: int = 0
-    kv_type: str = "f16"
-    flash_attn: str = "on"
-    speculative: str = "none"
-    max_tokens: int = 1024
-    seed: int = 42
-    template_args: tuple[str, ...] = ()
-    chat_template: Path | None = None
 
 
 LOCAL_ONLY = ("ctx", "threads", "gpu_layers", "kv_type", "flash_attn", "speculative", "chat_template")
@@ -167,8 +148,7 @@ def _check(options: EngineOptions) -> None:
 
 def _changed(options: EngineOptions, names: Sequence[str]) -> str:
     """Return those of the options that were given, as the command line spells them."""
-    defaults = {field.name: field.default for field in fields(EngineOptions)}
-    changed = [name for name in names if getattr(options, name) != defaults[name]]
+    changed = [name for name in names if getattr(options, name) != DEFAULTS[name]]
     return ", ".join(f"--{name.replace('_', '-')}" for name in changed)
 
 

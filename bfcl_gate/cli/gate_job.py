@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bfcl_gate.cli.engine import EngineOptions, describe_model
+from bfcl_gate.cli.engine import describe_model
+from bfcl_gate.cli.options import EngineOptions
 from bfcl_gate.cli.progress import shown
 from bfcl_gate.cli.shell import INTERRUPTED, safe_text
 from bfcl_gate.errors import EngineError, InputError

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from bfcl_gate.cli import gate_options as gate
-from bfcl_gate.cli import options as opt
-from bfcl_gate.cli.engine import EngineOptions, describe_model, engine_settings, open_engine
+from bfcl_gate.cli.engine import describe_model, engine_settings, open_engine
+from bfcl_gate.cli.options import EngineOptions, with_engine_options
 from bfcl_gate.cli.progress import shown, transfer
 from bfcl_gate.cli.shell import INTERRUPTED, safe_text
 from bfcl_gate.errors import EngineError, InputError
@@ -37,22 +37,10 @@ LimitOption = Annotated[
 ]
 
 
+@with_engine_options(ctx=CtxOption)
 def multi_turn(
     *,
-    model: opt.ModelOption = None,
-    endpoint: opt.EndpointOption = None,
-    api_key_env: opt.ApiKeyEnvOption = None,
-    request_timeout: opt.RequestTimeoutOption = None,
-    ctx: CtxOption = None,
-    threads: opt.ThreadsOption = None,
-    gpu_layers: opt.GpuLayersOption = 0,
-    kv_type: opt.KvTypeOption = "f16",
-    flash_attn: opt.FlashAttnOption = "on",
-    speculative: opt.SpeculativeOption = "none",
-    max_tokens: opt.MaxTokensOption = 1024,
-    seed: opt.SeedOption = 42,
-    template_arg: opt.TemplateArgOption = None,
-    chat_template: opt.ChatTemplateOption = None,
+    engine: EngineOptions,
     subset: SubsetOption = None,
     limit: LimitOption = None,
     calls: gate.CallsOption = "lenient",
@@ -62,23 +50,7 @@ def multi_turn(
     """Let a model work through BFCL v4's multi-turn conversations and show its accuracy per subset."""
     from bfcl_gate.multi_turn.runner import Policy
 
-    options = EngineOptions(
-        model=model,
-        endpoint=endpoint,
-        api_key_env=api_key_env,
-        request_timeout=request_timeout,
-        ctx=ctx,
-        threads=threads,
-        gpu_layers=gpu_layers,
-        kv_type=kv_type,
-        flash_attn=flash_attn,
-        speculative=speculative,
-        max_tokens=max_tokens,
-        seed=seed,
-        template_args=tuple(template_arg or ()),
-        chat_template=None if chat_template is None else Path(chat_template),
-    )
-    _run(options, Policy(calls=calls, max_tokens=max_tokens), subset, limit, output, resume)
+    _run(engine, Policy(calls=calls, max_tokens=engine.max_tokens), subset, limit, output, resume)
 
 
 def _run(

@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from bfcl_gate.cli import gate_options as gate
-from bfcl_gate.cli import options as opt
-from bfcl_gate.cli.engine import EngineOptions, engine_settings, open_engine
+from bfcl_gate.cli.engine import engine_settings, open_engine
 from bfcl_gate.cli.gate_job import finished_gate, prepare_job, run_gate, with_server
+from bfcl_gate.cli.options import EngineOptions, with_engine_options
 from bfcl_gate.cli.outcome import ReportOptions, leave_with
 from bfcl_gate.cli.progress import transfer
 from bfcl_gate.errors import InputError
@@ -16,22 +16,10 @@ if TYPE_CHECKING:
     from bfcl_gate.lines import LineOptions
 
 
+@with_engine_options()
 def run(
     *,
-    model: opt.ModelOption = None,
-    endpoint: opt.EndpointOption = None,
-    api_key_env: opt.ApiKeyEnvOption = None,
-    request_timeout: opt.RequestTimeoutOption = None,
-    ctx: opt.CtxOption = None,
-    threads: opt.ThreadsOption = None,
-    gpu_layers: opt.GpuLayersOption = 0,
-    kv_type: opt.KvTypeOption = "f16",
-    flash_attn: opt.FlashAttnOption = "on",
-    speculative: opt.SpeculativeOption = "none",
-    max_tokens: opt.MaxTokensOption = 1024,
-    seed: opt.SeedOption = 42,
-    template_arg: opt.TemplateArgOption = None,
-    chat_template: opt.ChatTemplateOption = None,
+    engine: EngineOptions,
     sample: gate.SampleOption = "mlperf",
     rules: gate.RulesOption = "mlperf",
     tool_schemas: gate.ToolSchemasOption = "mlperf",
@@ -50,30 +38,14 @@ def run(
     """Ask a model the samples of BFCL v4 and judge whether it calls functions accurately enough."""
     from bfcl_gate.lines import LineOptions
 
-    options = EngineOptions(
-        model=model,
-        endpoint=endpoint,
-        api_key_env=api_key_env,
-        request_timeout=request_timeout,
-        ctx=ctx,
-        threads=threads,
-        gpu_layers=gpu_layers,
-        kv_type=kv_type,
-        flash_attn=flash_attn,
-        speculative=speculative,
-        max_tokens=max_tokens,
-        seed=seed,
-        template_args=tuple(template_arg or ()),
-        chat_template=None if chat_template is None else Path(chat_template),
-    )
     policy = GatePolicy(
-        sample=sample, rules=rules, tool_schemas=tool_schemas, calls=calls, max_tokens=max_tokens
+        sample=sample, rules=rules, tool_schemas=tool_schemas, calls=calls, max_tokens=engine.max_tokens
     )
     lines = LineOptions(
         baseline=baseline, reference=reference, min_overall=min_overall, min_normalized=min_normalized
     )
     report = ReportOptions(misses=misses, summary=summary, junit=junit)
-    _run(options, policy, lines, output, resume, until_decided, report)
+    _run(engine, policy, lines, output, resume, until_decided, report)
 
 
 def _run(

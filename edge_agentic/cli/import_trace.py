@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bfcl_gate.cli.engine import EngineOptions
+from bfcl_gate.cli.options import EngineOptions
 from bfcl_gate.cli.shell import safe_text
 from bfcl_gate.errors import InputError
 from edge_agentic.cli.planner import planner

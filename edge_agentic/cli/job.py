@@ -7,7 +7,8 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from bfcl_gate.cli.engine import LOCAL_ONLY, EngineOptions, describe_model
+from bfcl_gate.cli.engine import LOCAL_ONLY, describe_model
+from bfcl_gate.cli.options import EngineOptions
 from bfcl_gate.cli.server import look_at_server, prompt_tokens
 from bfcl_gate.errors import InputError
 from bfcl_gate.gate import gate_request

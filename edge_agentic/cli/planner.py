@@ -2,7 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from bfcl_gate.cli.engine import EngineOptions, local_settings
+from bfcl_gate.cli.engine import local_settings
+from bfcl_gate.cli.options import EngineOptions
 from bfcl_gate.cli.progress import transfer
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from bfcl_gate.cli.engine import EngineOptions
+from bfcl_gate.cli.options import EngineOptions
 from bfcl_gate.errors import InputError
 from bfcl_gate.model.engine import EngineInfo
 from bfcl_gate.ruleset import Ruleset, find_ruleset

@@ -9,8 +9,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from bfcl_gate.cli import gate_options as gate
-from bfcl_gate.cli import options as opt
-from bfcl_gate.cli.engine import EngineOptions
+from bfcl_gate.cli.options import EngineOptions, with_engine_options
 from bfcl_gate.cli.shell import INTERRUPTED
 from bfcl_gate.errors import EngineError
 from edge_agentic.cli.profile import RunOptions, apply_profile, finished_result, require_stated
@@ -53,6 +52,7 @@ ShowUngatedOption = Annotated[
 ]
 
 
+@with_engine_options()
 def run(
     *,
     profile: ProfileOption = "quick",
@@ -71,33 +71,12 @@ def run(
     min_overall: gate.MinOverallOption = None,
     min_normalized: gate.MinNormalizedOption = None,
     show_ungated: ShowUngatedOption = False,
-    model: opt.ModelOption = None,
-    endpoint: opt.EndpointOption = None,
-    api_key_env: opt.ApiKeyEnvOption = None,
-    request_timeout: opt.RequestTimeoutOption = None,
-    ctx: opt.CtxOption = None,
-    threads: opt.ThreadsOption = None,
-    gpu_layers: opt.GpuLayersOption = 0,
-    kv_type: opt.KvTypeOption = "f16",
-    flash_attn: opt.FlashAttnOption = "on",
-    speculative: opt.SpeculativeOption = "none",
-    max_tokens: opt.MaxTokensOption = 1024,
-    seed: opt.SeedOption = 42,
-    template_arg: opt.TemplateArgOption = None,
-    chat_template: opt.ChatTemplateOption = None,
+    engine: EngineOptions,
 ) -> None:
     """Replay coding-agent trajectories, gate the model's function calling, then report how fast it was."""
-    given = locals()  # thirty options by name, once
-    engine_options = EngineOptions(
-        **{f.name: given[f.name] for f in fields(EngineOptions) if f.name in given}
-    )
-    engine_options = replace(
-        engine_options,
-        template_args=tuple(template_arg or ()),
-        chat_template=None if chat_template is None else Path(chat_template),
-    )
+    given = locals()  # sixteen options by name, once
     options = RunOptions(**{f.name: given[f.name] for f in fields(RunOptions)})
-    _run(replace(options, traces=tuple(traces or ())), engine_options)
+    _run(replace(options, traces=tuple(traces or ())), engine)
 
 
 def _run(options: RunOptions, engine_options: EngineOptions) -> NoReturn:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bfcl_gate.cli import options as opt
-from bfcl_gate.cli.engine import EngineOptions
+from bfcl_gate.cli.options import EngineOptions
 from bfcl_gate.cli.progress import shown, transfer
 from bfcl_gate.cli.shell import safe_text
 from bfcl_gate.errors import InputError
@@ -43,7 +43,7 @@ def stats_command(
     options = EngineOptions(
         model=model or _default_if_here(),
         template_args=tuple(template_arg or ()),
-        chat_template=None if chat_template is None else Path(chat_template),
+        chat_template=chat_template,
     )
     with ExitStack() as stack:
         engine = stack.enter_context(closing(planner(options))) if options.model else None

@@ -10,7 +10,8 @@ import pytest
 from gate_fakes import PROSE, fenced_call, native_call, scripted
 
 from bfcl_gate.cli import main
-from bfcl_gate.cli.engine import EngineOptions, engine_settings, needed_ctx
+from bfcl_gate.cli.engine import engine_settings, needed_ctx
+from bfcl_gate.cli.options import EngineOptions
 from bfcl_gate.errors import EngineError, InputError
 from bfcl_gate.gate_file import load_gate
 from bfcl_gate.model.chat import ChatRequest
