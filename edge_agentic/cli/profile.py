@@ -3,13 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bfcl_gate.cli.options import EngineOptions
 from bfcl_gate.errors import InputError
-from bfcl_gate.model.engine import EngineInfo
-from bfcl_gate.ruleset import Ruleset, find_ruleset
-from bfcl_gate.run_folder import MANIFEST, RESULT, read_json
+
+if TYPE_CHECKING:
+    from bfcl_gate.model.engine import EngineInfo
+    from bfcl_gate.ruleset import Ruleset
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,11 +43,13 @@ _CHOICES = {
 }
 
 
-def apply_profile(options: RunOptions, engine: EngineOptions) -> tuple[Ruleset, EngineOptions]:
+def apply_profile(options: RunOptions, engine: EngineOptions) -> "tuple[Ruleset, EngineOptions]":
     """Return the profile's ruleset and the engine options it asks for.
 
     Raises InputError for an unknown choice and for an option the profile does not allow.
     """
+    from bfcl_gate.ruleset import find_ruleset
+
     ruleset = find_ruleset(options.profile)
     for option, value in zip(
         _CHOICES, (options.decode, options.tool_delay, options.reasoning, options.calls), strict=True
@@ -69,14 +72,14 @@ def apply_profile(options: RunOptions, engine: EngineOptions) -> tuple[Ruleset, 
     return ruleset, engine
 
 
-def _with_limits(ruleset: Ruleset, engine: EngineOptions) -> EngineOptions:
+def _with_limits(ruleset: "Ruleset", engine: EngineOptions) -> EngineOptions:
     """Return the engine options with the ruleset's context, or at an endpoint with its limit for one turn."""
     if engine.endpoint is None:
         return replace(engine, ctx=ruleset.ctx)
     return replace(engine, request_timeout=ruleset.turn_timeout_s)
 
 
-def require_stated(ruleset: Ruleset, info: EngineInfo) -> None:
+def require_stated(ruleset: "Ruleset", info: "EngineInfo") -> None:
     """Raise InputError where an endpoint states another context than its ruleset has; what it hides is not known."""
     if info.kind == "endpoint" and None not in (ruleset.ctx, info.ctx) and info.ctx != ruleset.ctx:
         raise InputError(
@@ -86,7 +89,7 @@ def require_stated(ruleset: Ruleset, info: EngineInfo) -> None:
         )
 
 
-def _refuse_changes(ruleset: Ruleset, options: RunOptions, engine: EngineOptions) -> None:
+def _refuse_changes(ruleset: "Ruleset", options: RunOptions, engine: EngineOptions) -> None:
     """Raise for what would make the run another workload than the ruleset's."""
     refused = {
         "--limit": options.limit is not None,
@@ -110,7 +113,7 @@ def _refuse_changes(ruleset: Ruleset, options: RunOptions, engine: EngineOptions
         )
 
 
-def require_workload(ruleset: Ruleset, trace_sha256: str, model_sha256: str | None) -> None:
+def require_workload(ruleset: "Ruleset", trace_sha256: str, model_sha256: str | None) -> None:
     """Raise InputError where a ruleset names one trace and one model and these are others."""
     for option, expected, given in (
         ("--traces", ruleset.trace_sha256, trace_sha256),
@@ -128,6 +131,8 @@ def finished_result(options: RunOptions) -> Mapping[str, Any] | None:
 
     Raises InputError for --resume without --output and for an output that holds a run without --resume.
     """
+    from bfcl_gate.run_folder import MANIFEST, RESULT, read_json
+
     if options.output is None:
         if options.resume:
             raise InputError("--resume needs --output DIR: the folder of the run to continue.")
