@@ -6,16 +6,22 @@ hallucination is the unweighted mean of its subsets, live the mean over samples,
 a partial set scores too. All accuracies are fractions.
 """
 
-from collections.abc import Iterable, Mapping
+from bisect import bisect
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from math import sqrt
 from random import Random
 from statistics import NormalDist, fmean
 
 from bfcl_gate.dataset import CATEGORIES
 from bfcl_gate.errors import InputError
+from bfcl_gate.significance import binomial_pmf
 
 Interval = tuple[float, float]
+
+Tallies = Mapping[str, tuple[int, int]]
+"""Subset -> (correct, samples), in name order."""
 
 RESAMPLES = 2000
 LEADERBOARD_WEIGHT = 0.10
@@ -36,12 +42,13 @@ class SubsetScore:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CategoryScore:
-    """One category; `accuracy` is its own mean of subsets, not correct / samples."""
+    """One category; `accuracy` is its own mean of subsets, not correct / samples; `interval` is bootstrapped."""
 
     name: str
     samples: int
     correct: int
     accuracy: float
+    interval: Interval
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,8 +56,8 @@ class Scores:
     """All accuracies of one set of marks, subsets and categories in name order.
 
     `overall` is the share of all marks, with a Wilson interval. `normalized` is the mean of the categories
-    with a stratified bootstrap interval; both are None where only live_relevance, which belongs to no
-    category, has marks. `leaderboard_points` is what these categories add to the leaderboard's overall.
+    with a bootstrap interval; both are None where only live_relevance, which belongs to no category, has
+    marks. `leaderboard_points` is what these categories add to the leaderboard's overall.
     """
 
     samples: int
@@ -69,33 +76,32 @@ def score(marks: Iterable[tuple[str, bool]]) -> Scores:
 
     Raises InputError for no pairs and for an id of no single-turn subset.
     """
-    subsets = _subsets(marks)
-    tallies = {subset.name: (subset.correct, subset.samples) for subset in subsets}
-    accuracies = {subset.name: subset.accuracy for subset in subsets}
-    categories = _categories(accuracies, {subset.name: subset.samples for subset in subsets})
-    samples, correct = sum(s.samples for s in subsets), sum(s.correct for s in subsets)
+    tallies = _tallies(marks)
+    categories = _categories(tallies)
+    spreads = _bootstrap(tallies)
+    correct, samples = _sum(tallies.values())
     return Scores(
         samples=samples,
         correct=correct,
         overall=correct / samples,
         overall_interval=wilson_interval(correct, samples),
         normalized=fmean(categories.values()) if categories else None,
-        normalized_interval=_bootstrap(tallies) if categories else None,
+        normalized_interval=_interval([fmean(s.values()) for s in spreads]) if categories else None,
         leaderboard_points=LEADERBOARD_WEIGHT * sum(categories.values()),
-        categories=tuple(_category(name, accuracy, subsets) for name, accuracy in categories.items()),
-        subsets=subsets,
+        categories=tuple(
+            _category(name, accuracy, tallies, [spread[name] for spread in spreads])
+            for name, accuracy in categories.items()
+        ),
+        subsets=tuple(_subset(name, *tally) for name, tally in tallies.items()),
     )
 
 
 def accuracies(marks: Iterable[tuple[str, bool]]) -> tuple[float, float | None]:
-    """Return (overall, normalised) as `score` does, without the intervals that make it slow."""
-    subsets = _subsets(marks)
-    categories = _categories(
-        {subset.name: subset.accuracy for subset in subsets},
-        {subset.name: subset.samples for subset in subsets},
-    )
-    overall = sum(s.correct for s in subsets) / sum(s.samples for s in subsets)
-    return overall, fmean(categories.values()) if categories else None
+    """Return (overall, normalised) as `score` does, without intervals."""
+    tallies = _tallies(marks)
+    categories = _categories(tallies)
+    correct, samples = _sum(tallies.values())
+    return correct / samples, fmean(categories.values()) if categories else None
 
 
 def wilson_interval(correct: int, samples: int, *, level: float = 0.95) -> Interval:
@@ -116,20 +122,24 @@ def _wilson(correct: int, samples: int, z: float) -> float:
     return min(1.0, max(0.0, (share + z * z / (2 * samples) + spread) / (1 + z * z / samples)))
 
 
-def _subsets(marks: Iterable[tuple[str, bool]]) -> tuple[SubsetScore, ...]:
-    tallies: dict[str, list[bool]] = {}
+def _tallies(marks: Iterable[tuple[str, bool]]) -> Tallies:
+    counts: dict[str, list[int]] = {}
     for sample_id, correct in marks:
-        tallies.setdefault(_subset_of(sample_id), []).append(correct)
-    if not tallies:
+        subset = sample_id.rpartition("_")[0]
+        if subset not in CATEGORIES:
+            raise InputError(
+                f"{sample_id!r} names no single-turn subset of BFCL v4 ({', '.join(CATEGORIES)})."
+            )
+        counts.setdefault(subset, [0, 0])[correct] += 1
+    if not counts:
         raise InputError("There is no mark to score; expected at least one answered sample.")
-    return tuple(_subset(name, sum(tallies[name]), len(tallies[name])) for name in sorted(tallies))
+    return {name: (counts[name][True], sum(counts[name])) for name in sorted(counts)}
 
 
-def _subset_of(sample_id: str) -> str:
-    subset = sample_id.rpartition("_")[0]
-    if subset not in CATEGORIES:
-        raise InputError(f"{sample_id!r} names no single-turn subset of BFCL v4 ({', '.join(CATEGORIES)}).")
-    return subset
+def _sum(tallies: Iterable[tuple[int, int]]) -> tuple[int, int]:
+    """Return (correct, samples) of all the tallies."""
+    correct, samples = zip(*tallies, strict=True)
+    return sum(correct), sum(samples)
 
 
 def _subset(name: str, correct: int, samples: int) -> SubsetScore:
@@ -143,51 +153,57 @@ def _subset(name: str, correct: int, samples: int) -> SubsetScore:
     )
 
 
-def _category(name: str, accuracy: float, subsets: Iterable[SubsetScore]) -> CategoryScore:
-    members = [subset for subset in subsets if subset.category == name]
+def _category(name: str, accuracy: float, tallies: Tallies, spread: Sequence[float]) -> CategoryScore:
+    correct, samples = _sum(tally for subset, tally in tallies.items() if CATEGORIES[subset] == name)
     return CategoryScore(
-        name=name,
-        samples=sum(subset.samples for subset in members),
-        correct=sum(subset.correct for subset in members),
-        accuracy=accuracy,
+        name=name, samples=samples, correct=correct, accuracy=accuracy, interval=_interval(spread)
     )
 
 
-def _categories(accuracies: Mapping[str, float], samples: Mapping[str, int]) -> dict[str, float]:
+def _categories(tallies: Tallies) -> dict[str, float]:
     """Return category -> accuracy, in name order, of those that have marks."""
-    members: dict[str, list[str]] = {}
-    for subset in accuracies:
+    members: dict[str, dict[str, tuple[int, int]]] = {}
+    for subset, tally in tallies.items():
         if category := CATEGORIES[subset]:
-            members.setdefault(category, []).append(subset)
-    return {category: _mean(category, members[category], accuracies, samples) for category in sorted(members)}
+            members.setdefault(category, {})[subset] = tally
+    return {category: _mean(category, members[category]) for category in sorted(members)}
 
 
-def _mean(
-    category: str, members: list[str], accuracies: Mapping[str, float], samples: Mapping[str, int]
-) -> float:
+def _mean(category: str, members: Tallies) -> float:
     if category == "live":
-        total = sum(samples[subset] for subset in members)
-        return sum(accuracies[subset] * samples[subset] for subset in members) / total
-    simple = [accuracies[subset] for subset in members if subset.startswith("simple_")]
-    others = [accuracies[subset] for subset in members if not subset.startswith("simple_")]
+        correct, samples = _sum(members.values())
+        return correct / samples
+    shares = {subset: correct / samples for subset, (correct, samples) in members.items()}
+    simple = [shares[subset] for subset in members if subset.startswith("simple_")]
+    others = [shares[subset] for subset in members if not subset.startswith("simple_")]
     return fmean([fmean(simple), *others] if simple else others)
 
 
-def _bootstrap(tallies: Mapping[str, tuple[int, int]]) -> Interval:
-    """Return the 95 % percentile interval of normalised: each subset is resampled within itself.
+def _bootstrap(tallies: Tallies) -> list[dict[str, float]]:
+    """Return category -> accuracy of each of the 2,000 resamples, every subset resampled within itself.
 
-    Seed 42, subsets in name order, right marks before wrong ones, so the interval depends on the counts
-    only. The bounds are the 50th value from either end of the 2,000.
+    Drawing n marks with replacement from n of which a share p is right gives Binomial(n, p) right ones. That
+    number is drawn at once: the place of one uniform number in the distribution function. Seed 42, subsets in
+    name order, so the result depends on the counts only.
     """
     random = Random(42)
-    samples = {name: total for name, (_, total) in tallies.items()}
-    values = []
-    for _ in range(RESAMPLES):
-        drawn = {
-            name: sum(random.choices((1,) * correct + (0,) * (total - correct), k=total)) / total
-            for name, (correct, total) in tallies.items()
-        }
-        values.append(fmean(_categories(drawn, samples).values()))
-    values.sort()
-    tail = RESAMPLES // 40
-    return values[tail - 1], values[-tail]
+    subsets = {
+        name: (samples, tuple(accumulate(binomial_pmf(samples, correct / samples))))
+        for name, (correct, samples) in tallies.items()
+    }
+    return [
+        _categories(
+            {
+                name: (min(samples, bisect(distribution, random.random())), samples)
+                for name, (samples, distribution) in subsets.items()
+            }
+        )
+        for _ in range(RESAMPLES)
+    ]
+
+
+def _interval(values: Iterable[float]) -> Interval:
+    """Return the 95 % percentile interval: the 50th value from either end of the 2,000."""
+    ordered = sorted(values)
+    tail = len(ordered) // 40
+    return ordered[tail - 1], ordered[-tail]

@@ -3,24 +3,36 @@
 Samples count as independent draws of questions; the model itself is deterministic.
 """
 
-from collections.abc import Iterable, Mapping
-from math import comb, exp, fsum, lgamma, log
+from collections.abc import Iterable, Mapping, Sequence
+from math import comb, exp, fsum, lgamma, log, log1p
 from typing import Any
 
 VISIBLE_POWER = 0.8
 """A drop counts as visible when the gate would fail on it with this probability."""
 
 
+_NEGLIGIBLE = 1e-25
+"""Products of smaller probabilities change no sum here that is told to a reader."""
+
+
 def binomial_pmf(total: int, probability: float) -> list[float]:
     """Return P(X = k) for k = 0…total, X the number of successes in `total` draws."""
+    return _pmf(_log_choices(total), probability)
+
+
+def _log_choices(total: int) -> list[float]:
+    """Return the logarithms of the binomial coefficients (total over k), k = 0…total."""
+    factorials = [lgamma(k + 1) for k in range(total + 1)]
+    return [factorials[total] - factorials[k] - factorials[total - k] for k in range(total + 1)]
+
+
+def _pmf(log_choices: Sequence[float], probability: float) -> list[float]:
+    total = len(log_choices) - 1
     if probability in (0.0, 1.0):
         certain = total if probability else 0
         return [float(k == certain) for k in range(total + 1)]
-    yes, no, head = log(probability), log(1 - probability), lgamma(total + 1)
-    return [
-        exp(head - lgamma(k + 1) - lgamma(total - k + 1) + k * yes + (total - k) * no)
-        for k in range(total + 1)
-    ]
+    yes, no = log(probability), log1p(-probability)
+    return [exp(ways + k * yes + (total - k) * no) for k, ways in enumerate(log_choices)]
 
 
 def false_fail_probability(counts: Iterable[tuple[int, int]], failing: int) -> float:
@@ -43,9 +55,10 @@ def visible_accuracy(total: int, failing: int) -> float | None:
     if failing < 0:
         return None
     low, high = 0.0, 1.0
+    log_choices = _log_choices(total)
     for _ in range(40):
         middle = (low + high) / 2
-        fails = fsum(binomial_pmf(total, middle)[: failing + 1])
+        fails = fsum(_pmf(log_choices, middle)[: failing + 1])
         low, high = (middle, high) if fails >= VISIBLE_POWER else (low, middle)
     return low
 
@@ -71,9 +84,12 @@ def compare_marks(before: Mapping[str, bool], now: Mapping[str, bool]) -> dict[s
     }
 
 
-def _convolve(first: list[float], second: list[float]) -> list[float]:
+def _convolve(first: Sequence[float], second: Sequence[float]) -> list[float]:
+    """Return the distribution of the sum of two independent counts."""
     result = [0.0] * (len(first) + len(second) - 1)
+    likely = [(j, b) for j, b in enumerate(second) if b > _NEGLIGIBLE]
     for i, a in enumerate(first):
-        for j, b in enumerate(second):
-            result[i + j] += a * b
+        if a > _NEGLIGIBLE:
+            for j, b in likely:
+                result[i + j] += a * b
     return result

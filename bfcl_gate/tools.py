@@ -7,7 +7,6 @@ in both cases, so a model that obeys the typed Java and JavaScript schemas of `m
 scores of the two are not comparable.
 """
 
-import copy
 import json
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -27,12 +26,19 @@ _JSON_TYPES = {
 
 def mlperf_tools(functions: Sequence[Schema]) -> list[Schema]:
     """Return OpenAI tools made from the raw function documents, key order kept."""
-    return [_tool(copy.deepcopy(function)) for function in functions]
+    return [_tool(_copied(function)) for function in functions]
 
 
 def official_tools(subset: str, functions: Sequence[Schema]) -> list[Schema]:
     """Return OpenAI tools made the way the leaderboard's runner makes them for that subset."""
-    return [_tool(_in_language(subset, copy.deepcopy(function))) for function in functions]
+    return [_tool(_in_language(subset, _copied(function))) for function in functions]
+
+
+def _copied(value: Any) -> Any:
+    """Return a copy of a JSON value, several times quicker than copy.deepcopy: the entries are shared."""
+    if isinstance(value, dict):
+        return {key: _copied(member) for key, member in value.items()}
+    return [_copied(item) for item in value] if isinstance(value, list) else value
 
 
 def tool_name(function_name: str) -> str:
