@@ -99,10 +99,10 @@ def reply_of(answer: Answer, *, syntax: str, prefix: str) -> Reply:
 def _stated(text: str) -> Mapping[str, Any]:
     try:
         message = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"The field message of a stored answer is not JSON ({error}).") from error
+    except (ValueError, RecursionError):
+        message = None
     if not isinstance(message, dict):
-        raise InputError("The field message of a stored answer holds no JSON object.")
+        raise InputError("field 'message' is not the JSON text of an object; expected an assistant message.")
     return message
 
 

@@ -11,9 +11,12 @@ from typing import Any
 
 from bfcl_gate.dataset import CATEGORIES
 from bfcl_gate.errors import InputError, SourceError
+from bfcl_gate.files import parse_object, read_lines
 from bfcl_gate.model.chat import Message
 
 _PREFIX, _SUFFIX = "BFCL_v4_", "_result.json"
+
+_ROW = 'an object such as {"id": "simple_python_0", "result": …}'
 
 FAILED = "Error during inference: "
 """How a row's result begins where the request failed; the official evaluator takes it for an answer in prose."""
@@ -56,16 +59,12 @@ def judgeable(files: Iterable[Path]) -> dict[str, Path]:
 
 def read_results(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield file:line and the row of each answer, as a RESPONSES.jsonl holds it. Raises InputError."""
-    try:
-        with file.open("rb") as lines:
-            for number, line in enumerate(lines, start=1):
-                if line.strip():
-                    yield (
-                        f"{file}:{number}",
-                        _response_row(_json(line, f"{file}:{number}"), f"{file}:{number}"),
-                    )
-    except OSError as error:
-        raise InputError(f"{file}: cannot be read ({error.strerror}).") from error
+    for number, line in read_lines(file, "results of bfcl-eval, one JSON object a line"):
+        where = f"{file}:{number}"
+        row = parse_object(line, file, number, _ROW)
+        if "result" not in row:
+            raise InputError(f"{where}: field 'result' is missing; expected {_ROW}.")
+        yield where, _response_row(row, where)
 
 
 def result_row(sample_id: str, message: Message, error: str | None, **metadata: Any) -> dict[str, Any]:
@@ -129,16 +128,6 @@ def _result(message: Message) -> Any:
 def _named_arguments(function: Mapping[str, Any]) -> dict[str, str]:
     arguments = function["arguments"]
     return {function["name"]: arguments if isinstance(arguments, str) else json.dumps(arguments)}
-
-
-def _json(line: bytes, where: str) -> dict[str, Any]:
-    try:
-        row = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{where}: is not JSON ({error}); expected one answer a line.") from error
-    if not isinstance(row, dict) or "result" not in row:
-        raise InputError(f'{where}: expected an object such as {{"id": "simple_python_0", "result": …}}.')
-    return row
 
 
 def _response_row(row: Mapping[str, Any], where: str) -> dict[str, Any]:

@@ -58,10 +58,15 @@ def load_gate(path: Path) -> StoredGate:
     file = path / JOURNAL if path.is_dir() else path
     rows = list(read_journal(file))
     header = rows[0] if rows and rows[0].get("_type") == "header" else None
-    try:
-        answers = tuple(Answer.from_row(row) for row in rows if "_type" not in row)
-    except (KeyError, TypeError) as error:
-        raise InputError(
-            f"{file}: a row lacks a field of a gate answer ({error}); expected what bfcl-gate writes."
-        ) from error
+    answers = tuple(_answer(row, file, n) for n, row in enumerate(rows, start=1) if "_type" not in row)
     return StoredGate(path=file, header=header, answers=answers)
+
+
+def _answer(row: Mapping[str, Any], file: Path, line: int) -> Answer:
+    try:
+        return Answer.from_row(row)
+    except KeyError as error:
+        problem = f"field {error} is missing"
+    except TypeError as error:
+        problem = f"field {error}, which is of another type"
+    raise InputError(f"{file}:{line}: {problem}; expected a gate answer as bfcl-gate writes it.")

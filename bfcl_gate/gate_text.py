@@ -6,6 +6,8 @@ from typing import Any
 
 from bfcl_gate.answers import Answer
 from bfcl_gate.readings import MODES
+from bfcl_gate.ruleset import PARTIAL
+from bfcl_gate.words import count
 
 Gate = Mapping[str, Any]
 
@@ -27,9 +29,15 @@ def summary_line(gate: Gate) -> str:
     """Return verdict and judged accuracies in one line, ending in a newline."""
     return (
         f"{_word(gate)} overall={_percent(gate['overall_accuracy'])} "
-        f"normalized={_percent(gate['normalized_accuracy'])} calls={gate['calls']} samples={gate['samples']} "
+        f"normalized={_percent(gate['normalized_accuracy'])} calls={gate['calls']} sample={gate['sample']} "
+        f"samples={gate['samples']}/{gate['planned_samples']} partial={'yes' if is_partial(gate) else 'no'} "
         f"rules={gate['rules']} tool-schemas={gate['tool_schemas']} line={gate['reference'] or 'none'}\n"
     )
+
+
+def is_partial(gate: Gate) -> bool:
+    """Return whether the figures are of less than a whole sample: stopped early, or a set of no known sample."""
+    return bool(gate["partial"]) or gate["sample"] == PARTIAL
 
 
 def misses_text(missed: Sequence[Answer]) -> str:
@@ -55,7 +63,7 @@ def _verdict(gate: Gate) -> str:
     kind = "screening gate" if gate["screening"] else "gate"
     part = f" of {gate['planned_samples']}" if gate["partial"] and gate["samples"] else ""
     return (
-        f"BFCL {kind}: {_word(gate)} ({gate['sample']} sample, {gate['samples']} answers{part}; "
+        f"BFCL {kind}: {_word(gate)} ({gate['sample']} sample, {count(gate['samples'], 'answer')}{part}; "
         f"rules {gate['rules']}, tool schemas {gate['tool_schemas']}, {gate['calls']} calls judged)"
     )
 
@@ -131,8 +139,8 @@ def _counts(gate: Gate) -> str:
 def comparison_text(found: Mapping[str, Any]) -> str:
     """Return the report of `compare_gates`, ending in a newline."""
     head = (
-        f"{found['samples']} shared samples (rules {found['rules']}, tool schemas {found['tool_schemas']}); only in "
-        f"the first {found['only_first']}, only in the second {found['only_second']}"
+        f"{count(found['samples'], 'shared sample')} (rules {found['rules']}, tool schemas {found['tool_schemas']}); "
+        f"only in the first {found['only_first']}, only in the second {found['only_second']}"
     )
     return "\n\n".join([head, *(_compared(found[mode], mode) for mode in MODES)]) + "\n"
 

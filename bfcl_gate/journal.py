@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any
 
 from bfcl_gate.errors import InputError, SourceError
+from bfcl_gate.files import read_bytes
 
 
 def _encode(row: Mapping[str, Any]) -> bytes:
@@ -38,10 +39,10 @@ def read_journal(path: Path) -> Iterator[dict[str, Any]]:
 
     Raises InputError for a file that cannot be read and for a damaged line that was once whole.
     """
-    try:
-        lines = re.findall(rb"[^\n]*\n|[^\n]+", path.read_bytes())
-    except OSError as error:
-        raise InputError(f"{path}: cannot read the journal ({error.strerror}).") from error
+    data = read_bytes(path, "the journal of a run")
+    if not data.startswith((b"{", b"\0")) and data:  # a power cut may leave zeros
+        raise InputError(f"{path}:1: does not begin with a JSON object; expected the journal of a run.")
+    lines = re.findall(rb"[^\n]*\n|[^\n]+", data)
     for number, line in enumerate(lines, start=1):
         row = _decode(line) if line.endswith(b"\n") else None
         if row is not None:

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 from xml.etree import ElementTree
 
+from bfcl_gate.gate_text import is_partial
+
 
 def junit_xml(gate: Mapping[str, Any]) -> bytes:
     """Return one test suite with a case for each check; without a check, one skipped case."""
@@ -20,13 +22,17 @@ def junit_xml(gate: Mapping[str, Any]) -> bytes:
     for name in (
         "overall_accuracy",
         "normalized_accuracy",
+        "sample",
         "samples",
+        "planned_samples",
         "rules",
         "tool_schemas",
         "calls",
         "reference",
     ):
         ElementTree.SubElement(properties, "property", name=name, value=_plain(str(gate[name])))
+    partial = "yes" if is_partial(gate) else "no"
+    ElementTree.SubElement(properties, "property", name="partial", value=partial)
     for check in checks:
         case = ElementTree.SubElement(suite, "testcase", classname="bfcl-gate", name=check["name"])
         if not check["passed"]:

@@ -16,6 +16,7 @@ from bfcl_gate.gate_file import load_gate
 from bfcl_gate.references import Reference, load_references
 from bfcl_gate.ruleset import LINE_FACTOR, MLPERF_FIGURES, GatePolicy
 from bfcl_gate.scoring import accuracies
+from bfcl_gate.words import count
 
 WAYS = (
     "give this model its own line with --baseline DIR (a run made with --output), --reference NAME, or "
@@ -146,7 +147,7 @@ def _share_of(source: str, name: str, marks: Mapping[str, bool], ids: Sequence[s
     missing = [sample_id for sample_id in ids if sample_id not in marks]
     if missing:
         raise InputError(
-            f"{name} holds no mark for {len(missing)} of the {len(ids)} samples asked here (the first is "
+            f"{name} holds no mark for {len(missing):,} of {count(len(ids), 'sample')} asked here (the first is "
             f"{missing[0]}); expected marks for every one. Choose a sample it covers, or {WAYS}."
         )
     overall, normalized = accuracies((sample_id, marks[sample_id]) for sample_id in ids)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bfcl_gate.lines import Line
+from bfcl_gate.words import count
 
 Gate = Mapping[str, Any]
 
@@ -25,7 +26,7 @@ def _partial(gate: Gate) -> str | None:
     if not gate["partial"]:
         return None
     return (
-        f"Partial: stopped after {gate['samples']} of {gate['planned_samples']} samples, because no later "
+        f"Partial: stopped after {gate['samples']:,} of {count(gate['planned_samples'], 'sample')}, because no later "
         "answer could change the verdict; the accuracies are of these samples only."
     )
 
@@ -43,7 +44,7 @@ def _chance(gate: Gate) -> str | None:
         else f" Drawn anew, samples like these would fail this model {false:.1%} of the time."
     )
     return (
-        f"These {gate['planned_samples']} samples fail a true overall accuracy of "
+        f"A gate of {count(gate['planned_samples'], 'sample')} fails a true overall accuracy of "
         f"{chance['visible_accuracy']:.1%}{seen} four times in five; a smaller drop can pass unseen.{luck}"
     )
 
@@ -65,7 +66,7 @@ def _failed(gate: Gate) -> str | None:
     if not gate["failed_requests"]:
         return None
     return (
-        f"{_count(gate['failed_requests'], 'failed request')}, wrong here; MLPerf's scorer would credit "
+        f"{count(gate['failed_requests'], 'failed request')}, wrong here; MLPerf's scorer would credit "
         f"{gate['failed_requests_the_reference_credits']} of them, on irrelevance and live_irrelevance."
     )
 
@@ -93,13 +94,9 @@ def _odd(gate: Gate) -> str | None:
     if not malformed and not unscorable:
         return None
     return (
-        f"{_count(malformed, 'answer')} with a call that does not decode, judged as the reference judges it; "
-        f"{_count(unscorable, 'answer')} on which a reference's scorer would crash, wrong here."
+        f"{count(malformed, 'answer')} with a call that does not decode, judged as the reference judges it; "
+        f"{count(unscorable, 'answer')} on which a reference's scorer would crash, wrong here."
     )
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _ceiling(gate: Gate) -> str | None:

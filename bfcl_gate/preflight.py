@@ -1,6 +1,6 @@
 """Five questions before the hours of a run: does the model try to call tools at all, as they are judged?"""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from bfcl_gate.answers import Answer, mark_answer, reply_of
@@ -9,6 +9,9 @@ from bfcl_gate.gate import ask, gate_request
 from bfcl_gate.model.engine import Engine
 from bfcl_gate.ruleset import GatePolicy
 from bfcl_gate.samples import Sample, sample_of
+
+Followed = Callable[[Iterable[Answer], str, int], Iterable[Answer]]
+"""Passes answers on while somebody is told how many of how many there are: (answers, label, total)."""
 
 PREFLIGHT_IDS = tuple(f"simple_python_{number}" for number in range(5))
 
@@ -32,10 +35,15 @@ def preflight_samples(policy: GatePolicy) -> tuple[Sample, ...]:
     return tuple(sample_of(sample_id, tools=policy.tool_schemas) for sample_id in PREFLIGHT_IDS)
 
 
-def preflight(engine: Engine, policy: GatePolicy) -> PreflightReport:
+def unwatched(answers: Iterable[Answer], label: str, total: int) -> Iterable[Answer]:
+    """Tell nobody."""
+    return answers
+
+
+def preflight(engine: Engine, policy: GatePolicy, followed: Followed = unwatched) -> PreflightReport:
     """Ask simple_python_0…4. Raises EngineError when the engine is gone or answers none of them."""
     samples = preflight_samples(policy)
-    answers = tuple(ask(engine, samples, policy))
+    answers = tuple(followed(ask(engine, samples, policy), "preflight", len(samples)))
     if all(answer.error is not None for answer in answers):
         raise EngineError(f"The preflight got no answer to any of its five questions ({answers[0].error}).")
     if any(answer.attempts for answer in answers):

@@ -1,7 +1,7 @@
 """Stored answers to score without a model: a RESPONSES.jsonl, a gate.jsonl, a run's folder, results of bfcl-eval."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,12 +9,17 @@ from typing import Any
 from bfcl_gate.answers import Answer, mark_answer, reply_of
 from bfcl_gate.bfcl_results import category_of, judgeable, read_results, result_files
 from bfcl_gate.errors import InputError
+from bfcl_gate.files import parse_object, read_lines
 from bfcl_gate.gate_file import StoredGate, load_gate
 from bfcl_gate.identity import samples_id
 from bfcl_gate.readings import Reply
 from bfcl_gate.ruleset import KNOWN_SAMPLES, PARTIAL, GatePolicy
 from bfcl_gate.run_folder import JOURNAL
 from bfcl_gate.samples import Sample, sample_ids, sample_of
+
+_FILE = "stored answers, one JSON object a line"
+_KINDS = {str: "text", int: "an integer", dict: "an object", type(None): "null"}
+_ROW = 'an object such as {"id": "simple_python_0", "message": …}'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,17 +46,22 @@ class Responses:
 
 def load_responses(path: Path) -> Responses:
     """Read stored answers. Raises InputError (file, line, field) for what cannot be read."""
-    file = path / JOURNAL if path.is_dir() else path
-    if not (path / JOURNAL).exists() and (files := result_files(path)):
+    if (path / JOURNAL).exists():
+        return _of_gate(load_gate(path))
+    if files := result_files(path):
         return _of_results(files)
-    try:
-        with file.open("rb") as lines:
-            first = _row(lines.readline() or b"null", f"{file}:1")
-    except OSError as error:
-        raise InputError(f"{file}: cannot be read ({error.strerror}).") from error
-    if "crc32" in first:
-        return _of_gate(load_gate(file))
-    return Responses(rows=tuple(_of_file(file)))
+    if path.is_dir():
+        raise InputError(
+            f"{path}: this folder holds neither a {JOURNAL} nor results of bfcl-eval (BFCL_v4_…_result.json); expected "
+            "the folder of a run, a model's result folder, or a file of stored answers."
+        )
+    lines = list(read_lines(path, _FILE))
+    if not lines:
+        raise InputError(f"{path}: holds no answer; expected {_FILE}: {_ROW}.")
+    if "crc32" in parse_object(lines[0][1], path, lines[0][0], _ROW):
+        return _of_gate(load_gate(path))
+    rows = ((parse_object(line, path, number, _ROW), f"{path}:{number}") for number, line in lines)
+    return Responses(rows=tuple(_response(row, where) for row, where in rows))
 
 
 def sample_name(responses: Responses) -> str:
@@ -81,16 +91,15 @@ def sample_in(row: Response, policy: GatePolicy) -> Sample:
 def _of_gate(stored: StoredGate) -> Responses:
     header = stored.header or {}
     syntax, prefix = header.get("syntax", "auto"), header.get("prefix", "")
-    rows = tuple(
-        Response(
-            id=answer.id,
-            case=answer.case,
-            reply=reply_of(answer, syntax=syntax, prefix=prefix),
-            where=f"{stored.path} ({answer.id})",
-        )
-        for answer in stored.answers
-    )
-    return Responses(rows=rows, header=stored.header)
+    rows = []
+    for answer in stored.answers:
+        where = f"{stored.path} ({answer.id})"
+        try:
+            reply = reply_of(answer, syntax=syntax, prefix=prefix)
+        except InputError as error:
+            raise InputError(f"{where}: {error}") from error
+        rows.append(Response(id=answer.id, case=answer.case, reply=reply, where=where))
+    return Responses(rows=tuple(rows), header=stored.header)
 
 
 def _of_results(files: Sequence[Path]) -> Responses:
@@ -100,23 +109,6 @@ def _of_results(files: Sequence[Path]) -> Responses:
     return Responses(rows=tuple(rows), skipped=tuple(sorted(skipped)))
 
 
-def _of_file(file: Path) -> Iterator[Response]:
-    with file.open("rb") as lines:
-        for number, line in enumerate(lines, start=1):
-            if line.strip():
-                yield _response(_row(line, f"{file}:{number}"), f"{file}:{number}")
-
-
-def _row(line: bytes, where: str) -> dict[str, Any]:
-    try:
-        row = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{where}: is not JSON ({error}); expected one object a line.") from error
-    if not isinstance(row, dict):
-        raise InputError(f'{where}: expected an object such as {{"id": "simple_python_0", "message": …}}.')
-    return row
-
-
 def _response(row: Mapping[str, Any], where: str) -> Response:
     sample_id = _field(row, "id", (str,), where)
     case = _field(row, "case", (str, int, type(None)), where)
@@ -124,7 +116,7 @@ def _response(row: Mapping[str, Any], where: str) -> Response:
     message = _field(row, "message", (dict, type(None)) if error is not None else (dict,), where)
     content = (message or {}).get("content")
     if content is not None and not isinstance(content, str):
-        raise InputError(f"{where}: message.content is {content!r}; expected text or null.")
+        raise InputError(f"{where}: message.content is {json.dumps(content)[:80]}; expected text or null.")
     return Response(
         id=sample_id, case=case, where=where, reply=Reply(text=content, message=message or {}, error=error)
     )
@@ -134,5 +126,5 @@ def _field(row: Mapping[str, Any], name: str, types: tuple[type, ...], where: st
     value = row.get(name)
     if isinstance(value, types) and not isinstance(value, bool):
         return value
-    expected = " or ".join({"NoneType": "null", "dict": "object"}.get(t.__name__, t.__name__) for t in types)
+    expected = " or ".join(_KINDS[kind] for kind in types)
     raise InputError(f"{where}: field {name!r} is {json.dumps(value)[:80]}; expected {expected}.")

@@ -4,11 +4,11 @@ import json
 import os
 from collections.abc import Mapping
 from datetime import datetime, timezone
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from bfcl_gate.errors import InputError, SourceError
+from bfcl_gate.files import parse_object, read_text
 
 SCHEMA_VERSION = 1
 
@@ -17,22 +17,48 @@ MANIFEST = "run.json"
 RESULT = "result.json"
 
 
-def open_folder(folder: Path, *, resume: bool) -> None:
-    """Make the folder of a run. Raises InputError where it holds a run and `resume` is not set."""
+def require_usable(folder: Path, *, resume: bool) -> None:
+    """Raise InputError for a folder that holds a run, unless `resume` is set, and for a path that is none.
+
+    Nothing is made yet, so that a run which never begins leaves nothing behind.
+    """
+    nearest = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+    if not nearest.is_dir():
+        raise InputError(
+            f"--output {folder}: {nearest} is a file; expected a folder, which may not exist yet. Choose another one."
+        )
     held = [name for name in (MANIFEST, JOURNAL, RESULT) if (folder / name).exists()]
     if held and not resume:
         raise InputError(
             f"--output {folder}: already holds a run ({', '.join(held)}). Add --resume to continue it, or "
             "choose another folder."
         )
+
+
+def begin(folder: Path, manifest: Mapping[str, Any]) -> None:
+    """Make the folder of a run and write run.json, its first file. Raises SourceError when the disk refuses."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise SourceError(f"--output {folder}: cannot make the folder ({error.strerror}).") from error
+    write_json(folder / MANIFEST, manifest)
+
+
+def how_to_continue(folder: Path | None) -> str:
+    """Return what someone whose run ended early should know."""
+    if folder is None:
+        return "Nothing was kept; with --output DIR a run can be continued."
+    if not (folder / MANIFEST).exists():
+        return "Nothing was begun yet."
+    return (
+        f"What was finished is in {folder}; continue with the same options, --output {folder} and --resume."
+    )
 
 
 def new_manifest(header: Mapping[str, Any], **facts: Any) -> dict[str, Any]:
     """Return a run.json: when and with what the run began, the ids its journal's header holds, and `facts`."""
+    from importlib.metadata import version  # slow to load, and most commands begin no run
+
     return {
         "schema_version": SCHEMA_VERSION,
         "tool": "bfcl-gate",
@@ -59,12 +85,5 @@ def write_json(path: Path, document: Mapping[str, Any]) -> None:
 
 def read_json(path: Path) -> dict[str, Any]:
     """Read a JSON object. Raises InputError where there is none."""
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise InputError(
-            f"{path}: cannot be read as JSON ({error}); expected a file this tool wrote."
-        ) from error
-    if not isinstance(document, dict):
-        raise InputError(f"{path}: expected a JSON object, as this tool writes it.")
-    return document
+    expected = "the JSON object that this tool wrote"
+    return parse_object(read_text(path, expected), path, 1, expected)

@@ -9,6 +9,7 @@ from typing import Any
 
 from bfcl_gate.dataset import CATEGORIES, Entry, entries, entry
 from bfcl_gate.errors import InputError
+from bfcl_gate.files import read_lines
 from bfcl_gate.ruleset import KNOWN_SAMPLES
 from bfcl_gate.tools import mlperf_tools, official_tools
 
@@ -81,17 +82,14 @@ def mlperf_count(subset: str) -> int:
 
 
 def _listed(path: Path) -> Iterable[Entry]:
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, ValueError) as error:
+    if not path.exists():
         raise InputError(
-            f"{str(path)!r} is neither a known sample ({', '.join(KNOWN_SAMPLES)}) nor a readable text file "
-            f"of ids ({error})."
-        ) from error
+            f"--sample {str(path)!r} is neither a known sample ({', '.join(KNOWN_SAMPLES)}) nor a file; expected "
+            "one of these names, or a text file with one id a line."
+        )
     first: dict[str, int] = {}
-    for number, line in enumerate(lines, start=1):
-        if sample_id := line.strip():
-            yield _entry_at(sample_id, path, number, first)
+    for number, line in read_lines(path, "a text file with one sample id a line"):
+        yield _entry_at(line.strip(), path, number, first)
     if not first:
         raise InputError(f"{path}: holds no sample id; expected one id a line, such as simple_python_0.")
 

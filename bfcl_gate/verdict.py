@@ -66,8 +66,8 @@ def gate_object(
         "calls": policy.calls,
         "samples": len(answers),
         "planned_samples": len(ids),
-        **_accuracies(answers, scores[policy.calls], policy.calls),
-        **{mode: _accuracies(answers, scores[mode], mode) for mode in MODES},
+        **_accuracies(scores[policy.calls]),
+        **{mode: _accuracies(scores[mode]) for mode in MODES},
         "checks": [asdict(check) for check in checks or ()],
         **_counts(answers),
         "chance": None if line is None else _chance(scores[policy.calls], ids, missing, line, screening),
@@ -76,8 +76,8 @@ def gate_object(
     return {**gate, "notes": notes_on(gate, line)}
 
 
-def judge_preflight(report: PreflightReport, policy: GatePolicy) -> dict[str, Any]:
-    """Return the gate object of a run that ended at its preflight: not passed, no accuracy known."""
+def judge_preflight(report: PreflightReport, policy: GatePolicy, planned: int) -> dict[str, Any]:
+    """Return the gate object of a run that ended before the first of its `planned` samples: not passed."""
     nothing: dict[str, Any] = {
         "overall_accuracy": None,
         "overall_interval": None,
@@ -100,6 +100,7 @@ def judge_preflight(report: PreflightReport, policy: GatePolicy) -> dict[str, An
         "tool_schemas": policy.tool_schemas,
         "calls": policy.calls,
         "samples": 0,
+        "planned_samples": planned,
         **nothing,
         **dict.fromkeys(MODES, nothing),
         "checks": [asdict(check)],
@@ -114,13 +115,21 @@ def line_object(line: Line) -> dict[str, Any]:
     return {name: getattr(line, name) for name in names}
 
 
-def _accuracies(answers: Sequence[Answer], scores: Scores, mode: str) -> dict[str, Any]:
+def _accuracies(scores: Scores) -> dict[str, Any]:
     return {
         "overall_accuracy": scores.overall,
         "overall_interval": list(scores.overall_interval),
         "normalized_accuracy": scores.normalized,
         "normalized_interval": _bounds(scores.normalized_interval),
-        "categories": _categories(answers, scores, mode),
+        "categories": {
+            c.name: {
+                "samples": c.samples,
+                "correct": c.correct,
+                "accuracy": c.accuracy,
+                "interval": list(c.interval),
+            }
+            for c in scores.categories
+        },
         "subsets": {
             s.name: {
                 "samples": s.samples,
@@ -131,22 +140,6 @@ def _accuracies(answers: Sequence[Answer], scores: Scores, mode: str) -> dict[st
             for s in scores.subsets
         },
     }
-
-
-def _categories(answers: Sequence[Answer], scores: Scores, mode: str) -> dict[str, Any]:
-    """A category's interval is that of `normalized` over its own marks: the same mean, bootstrapped."""
-    subsets = {s.name: s.category for s in scores.subsets}
-    found = {}
-    for category in scores.categories:
-        members = [a for a in answers if subsets[a.subset] == category.name]
-        interval = score(marks_of(members, mode)).normalized_interval
-        found[category.name] = {
-            "samples": category.samples,
-            "correct": category.correct,
-            "accuracy": category.accuracy,
-            "interval": _bounds(interval),
-        }
-    return found
 
 
 def _bounds(interval: tuple[float, float] | None) -> list[float] | None:

@@ -12,7 +12,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from bfcl_gate.answers import Answer
 from bfcl_gate.errors import InputError
 from bfcl_gate.gate import ask_and_keep
 from bfcl_gate.identity import digest, engine_id
@@ -21,11 +20,12 @@ from bfcl_gate.lines import Line
 from bfcl_gate.model.chat import ChatRequest
 from bfcl_gate.model.engine import Engine, EngineInfo
 from bfcl_gate.model.findings import Finding
-from bfcl_gate.preflight import preflight
+from bfcl_gate.preflight import Followed, preflight
 from bfcl_gate.ruleset import GatePolicy, Ruleset
-from bfcl_gate.run_folder import JOURNAL, MANIFEST, RESULT, read_json, write_json
+from bfcl_gate.run_folder import JOURNAL, MANIFEST, RESULT, begin, read_json
 from bfcl_gate.samples import Sample
 from bfcl_gate.verdict import gate_object, judge_preflight
+from bfcl_gate.words import count
 from edge_agentic.concurrent_replay import replay_at_once
 from edge_agentic.environment import describe, snapshot
 from edge_agentic.journal import TurnJournal
@@ -71,8 +71,7 @@ class Watch:
     """How a person follows a run: each wraps an iterator and passes its items on."""
 
     turns: Callable[[Iterable[Event], Sequence[TurnPlan]], Iterable[Event]]
-    answers: Callable[[Iterable[Answer], int], Iterable[Answer]]
-    say: Callable[[str], None]
+    answers: Followed
 
 
 def run_benchmark(job: Job, engine: Engine, folder: Path, watch: Watch) -> dict[str, Any]:
@@ -89,15 +88,14 @@ def run_benchmark(job: Job, engine: Engine, folder: Path, watch: Watch) -> dict[
     with TurnJournal(folder / TURNS, identity) as journal:
         _require_all_planned(journal, planned, folder)
         if job.prior_gate is None and not journal.done:
-            watch.say("preflight: five questions")
-            report = preflight(engine, job.policy)
+            report = preflight(engine, job.policy, watch.answers)
             if not report.passed:
-                return _finish(folder, manifest, job, judge_preflight(report, job.policy))
+                return _finish(folder, manifest, job, judge_preflight(report, job.policy, len(job.samples)))
         _replay(job, engine, planned, journal, folder, watch)
     if job.prior_gate is not None:
         return _finish(folder, manifest, job, job.prior_gate)
     asked = ask_and_keep(engine, job.samples, job.policy, folder / JOURNAL)
-    answers = tuple(watch.answers(asked, len(job.samples)))
+    answers = tuple(watch.answers(asked, "gate", len(job.samples)))
     gate = gate_object(answers, [sample.id for sample in job.samples], job.policy, job.line)
     return _finish(folder, manifest, job, gate)
 
@@ -107,7 +105,7 @@ def _require_all_planned(journal: TurnJournal, planned: Sequence[Sequence[TurnPl
     beyond = journal.done - {plan.key for plans in planned for plan in plans}
     if beyond:
         raise InputError(
-            f"{folder / TURNS}: holds {len(journal.done)} answered turns, {len(beyond)} of them beyond this "
+            f"{folder / TURNS}: holds {count(len(journal.done), 'answered turn')}, {len(beyond)} of them beyond this "
             "--limit. Give one that covers them, or leave it out."
         )
 
@@ -186,7 +184,7 @@ def _keep_manifest(
     }
     path = folder / MANIFEST
     if not path.exists():
-        write_json(path, manifest)
+        begin(folder, manifest)
         return manifest
     # The first session's environment stays on record; what was planned may grow with another --limit.
     stored = read_json(path)

@@ -12,6 +12,7 @@ from bfcl_gate.lines import LineOptions
 from bfcl_gate.model.engine import EngineInfo
 from bfcl_gate.ruleset import GatePolicy
 from bfcl_gate.verdict import judge_answers
+from bfcl_gate.words import count
 
 
 def accept_gate(
@@ -34,17 +35,16 @@ def accept_gate(
     missing = [sample_id for sample_id in ids if sample_id not in set(answered)]
     if complete and missing:
         raise InputError(
-            f"--gate-result {folder}: holds no answer to {len(missing)} of the {len(ids)} samples this profile asks "
-            f"(the first is {missing[0]}). Make the gate with --sample {policy.sample} or mlperf, or leave "
+            f"--gate-result {folder}: holds no answer to {len(missing)} of {count(len(ids), 'sample')} this profile "
+            f"asks (the first is {missing[0]}). Make the gate with --sample {policy.sample} or mlperf, or leave "
             "the option out."
         )
     asked = replace(policy, sample=header["sample"] if header["sample"] != "file" else policy.sample)
     gate = judge_answers(stored.answers, asked, lines, model_sha256)
     if complete:
         return gate
-    detail = (
-        f"the accepted gate was not finished: {len(answered)} answers; finish it with bfcl-gate run --resume"
-    )
+    told = count(len(answered), "answer")
+    detail = f"the accepted gate was not finished: {told}; finish it with bfcl-gate run --resume"
     failed = {"name": "complete", "passed": False, "detail": detail}
     return {**gate, "passed": False, "partial": True, "checks": [*gate["checks"], failed]}
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from bfcl_gate.cli.options import DEFAULTS, EngineOptions
 from bfcl_gate.errors import InputError
+from bfcl_gate.files import read_text
 
 if TYPE_CHECKING:
     from bfcl_gate.cache import Progress
@@ -165,6 +166,6 @@ def _template_arg(given: str) -> tuple[str, Any]:
 
 def _read_template(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:
-        raise InputError(f"--chat-template {path}: cannot be read as UTF-8 text ({error}).") from error
+        return read_text(path, "a Jinja chat template")
+    except InputError as error:
+        raise InputError(f"--chat-template {error}") from error

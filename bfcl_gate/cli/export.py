@@ -36,6 +36,7 @@ def export(
     """Write stored answers in bfcl-eval's own layout, so that the official evaluator can score them."""
     from bfcl_gate.bfcl_export import MODEL_NAME, export_responses
     from bfcl_gate.responses import load_responses
+    from bfcl_gate.words import count
 
     responses = load_responses(stored)
     policy = stored_policy(responses, {} if calls is None else {"calls": calls})
@@ -43,7 +44,8 @@ def export(
     files = export_responses(responses, policy, folder, name)
     sys.stdout.write(
         safe_text(
-            f"Wrote {len(responses.rows)} answers, read as {policy.calls} calls, to {len(files)} files in {folder}.\n"
+            f"Wrote {count(len(responses.rows), 'answer')}, read as {policy.calls} calls, to "
+            f"{count(len(files), 'file')} in {folder}.\n"
             f"Score them with: bfcl evaluate --model {name} --test-category single_turn --partial-eval "
             f"--result-dir {shlex.quote(str(folder.resolve()))}\n"
         )

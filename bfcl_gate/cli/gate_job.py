@@ -1,6 +1,5 @@
 """One gate to run: prepared before anything is loaded, asked, judged, kept in its folder."""
 
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,16 +8,15 @@ from typing import TYPE_CHECKING, Any
 from bfcl_gate.cli.engine import describe_model
 from bfcl_gate.cli.options import EngineOptions
 from bfcl_gate.cli.progress import shown
-from bfcl_gate.cli.shell import INTERRUPTED, safe_text
-from bfcl_gate.errors import EngineError, InputError
-from bfcl_gate.model.findings import Finding
-from bfcl_gate.ruleset import GatePolicy
+from bfcl_gate.errors import InputError
 
 if TYPE_CHECKING:
     from bfcl_gate.answers import Answer
     from bfcl_gate.lines import Line, LineOptions
     from bfcl_gate.model.endpoint_engine import EndpointSettings
     from bfcl_gate.model.engine import Engine, EngineSettings
+    from bfcl_gate.model.findings import Finding
+    from bfcl_gate.ruleset import GatePolicy
     from bfcl_gate.samples import Sample
 
 
@@ -27,12 +25,12 @@ class GateJob:
     """One gate to run. `model` goes into the files as it is."""
 
     samples: "tuple[Sample, ...]"
-    policy: GatePolicy
+    policy: "GatePolicy"
     line: "Line"
     model: Mapping[str, Any]
     output: Path | None
     until_decided: bool
-    server: tuple[Finding, ...] = ()
+    server: "tuple[Finding, ...]" = ()
 
     @property
     def ids(self) -> list[str]:
@@ -41,7 +39,7 @@ class GateJob:
 
 def prepare_job(
     options: EngineOptions,
-    policy: GatePolicy,
+    policy: "GatePolicy",
     lines: "LineOptions",
     output: Path | None,
     until_decided: bool,
@@ -64,14 +62,17 @@ def prepare_job(
 
 
 def finished_gate(job: GateJob, resume: bool) -> dict[str, Any] | None:
-    """Open the output folder; return the gate object of a run that is already finished there."""
+    """Return the gate object of a run that is already finished in the output folder.
+
+    Raises InputError for a folder that cannot be used and for a run that cannot be continued.
+    """
     from bfcl_gate.identity import policy_fields, require_same
-    from bfcl_gate.run_folder import MANIFEST, RESULT, open_folder, read_json
+    from bfcl_gate.run_folder import JOURNAL, MANIFEST, RESULT, read_json, require_usable
     from bfcl_gate.verdict import line_object
 
     if job.output is None:
         return None
-    open_folder(job.output, resume=resume)
+    require_usable(job.output, resume=resume)
     if not (job.output / RESULT).exists():
         return None
     manifest = read_json(job.output / MANIFEST)
@@ -80,6 +81,11 @@ def finished_gate(job: GateJob, resume: bool) -> dict[str, Any] | None:
     found: dict[str, Any] = read_json(job.output / RESULT)["gate"]
     if found["partial"] and found["samples"] and not job.until_decided:
         return None
+    if found["samples"] and not (job.output / JOURNAL).exists():
+        raise InputError(
+            f"{job.output / JOURNAL}: is missing, so nothing proves the {RESULT} beside it. Restore it, or start a "
+            "new run in another folder."
+        )
     if found["line"] is not None and found["line"] != line_object(job.line):
         raise InputError(
             f"{job.output}: was judged by another line ({found['reference']}). To judge its answers by this one, "
@@ -108,9 +114,9 @@ def run_gate(engine: "Engine", job: GateJob) -> "tuple[tuple[Answer, ...], dict[
     facts = _keep_manifest(engine, job)
     answers: tuple[Answer, ...] = ()
     begun = job.output is not None and (job.output / JOURNAL).exists()
-    report = None if begun else preflight(engine, job.policy)
+    report = None if begun else preflight(engine, job.policy, shown)
     if report is not None and not report.passed:
-        verdict = judge_preflight(report, job.policy)
+        verdict = judge_preflight(report, job.policy, len(job.samples))
     else:
         answers = _ask(engine, job)
         verdict = gate_object(answers, job.ids, job.policy, job.line)
@@ -132,27 +138,14 @@ def _ask(engine: "Engine", job: GateJob) -> "tuple[Answer, ...]":
     if job.until_decided:
         screening = is_screening(job.policy.sample, job.line)
         asked = until_decided(asked, job.ids, job.line, screening=screening)
-    try:
-        return tuple(shown(asked, "gate", len(job.samples)))
-    except KeyboardInterrupt:
-        sys.stderr.write(safe_text(f"Interrupted. {_how_to_continue(job)}\n"))
-        raise SystemExit(INTERRUPTED) from None
-    except EngineError:
-        sys.stderr.write(safe_text(f"{_how_to_continue(job)}\n"))
-        raise
-
-
-def _how_to_continue(job: GateJob) -> str:
-    if job.output is None:
-        return "Nothing was kept; with --output DIR a run can be continued."
-    return f"The finished answers are in {job.output}; continue with the same options and --resume."
+    return tuple(shown(asked, "gate", len(job.samples)))
 
 
 def _keep_manifest(engine: "Engine", job: GateJob) -> dict[str, Any]:
     """Return what identifies the run for result.json; write run.json where a folder is new."""
     from bfcl_gate.gate_file import gate_header
     from bfcl_gate.identity import policy_fields
-    from bfcl_gate.run_folder import MANIFEST, new_manifest, write_json
+    from bfcl_gate.run_folder import MANIFEST, begin, new_manifest
 
     info = engine.info()
     facts = new_manifest(
@@ -163,5 +156,5 @@ def _keep_manifest(engine: "Engine", job: GateJob) -> dict[str, Any]:
         **({"preflight": [finding.to_dict() for finding in job.server]} if job.server else {}),
     )
     if job.output is not None and not (job.output / MANIFEST).exists():
-        write_json(job.output / MANIFEST, facts)
+        begin(job.output, facts)
     return facts

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
@@ -12,8 +13,8 @@ from bfcl_gate.cli import gate_options as gate
 from bfcl_gate.cli.engine import describe_model, engine_settings, open_engine
 from bfcl_gate.cli.options import EngineOptions, with_engine_options
 from bfcl_gate.cli.progress import shown, transfer
-from bfcl_gate.cli.shell import INTERRUPTED, safe_text
-from bfcl_gate.errors import EngineError, InputError
+from bfcl_gate.cli.shell import continuable, safe_text
+from bfcl_gate.errors import InputError
 
 if TYPE_CHECKING:
     from bfcl_gate.model.engine import Engine
@@ -62,22 +63,19 @@ def _run(
     resume: bool,
 ) -> NoReturn:
     from bfcl_gate.multi_turn.entries import chosen
-    from bfcl_gate.run_folder import RESULT, open_folder, write_json
+    from bfcl_gate.run_folder import RESULT, how_to_continue, require_usable, write_json
 
     if resume and output is None:
         raise InputError("--resume needs --output DIR, the folder of the run to continue.")
     entries = chosen(subset, limit)
     settings = engine_settings(options, transfer)
     if output is not None:
-        open_folder(output, resume=resume)
+        require_usable(output, resume=resume)
     if settings.model_path is not None and settings.ctx == 0:
         settings = replace(settings, ctx=_CTX)
-    engine = open_engine(settings, ())
-    try:
+    with continuable(lambda: how_to_continue(output)), closing(open_engine(settings, ())) as engine:
         facts = _keep_manifest(engine, policy, describe_model(options, settings), output)
         rows = _play(engine, entries, policy, output)
-    finally:
-        engine.close()
     found = _shown(rows, policy)
     if output is not None:
         write_json(output / RESULT, {**facts, "multi_turn": found})
@@ -100,18 +98,9 @@ def _play(
     from bfcl_gate.multi_turn.entries import JOURNAL, ask, ask_and_keep
 
     rows = ask(engine, entries, policy)
-    told = "Nothing was kept; with --output DIR a run can be continued."
     if output is not None:
         rows = ask_and_keep(engine, entries, policy, output / JOURNAL)
-        told = f"The finished conversations are in {output}; continue with the same options and --resume."
-    try:
-        return tuple(shown(rows, "multi-turn", len(entries)))
-    except KeyboardInterrupt:
-        sys.stderr.write(safe_text(f"Interrupted. {told}\n"))
-        raise SystemExit(INTERRUPTED) from None
-    except EngineError:
-        sys.stderr.write(safe_text(f"{told}\n"))
-        raise
+    return tuple(shown(rows, "multi-turn", len(entries)))
 
 
 def _keep_manifest(
@@ -119,7 +108,7 @@ def _keep_manifest(
 ) -> dict[str, Any]:
     """Return what identifies the run for result.json; write run.json where a folder is new."""
     from bfcl_gate.multi_turn.entries import header
-    from bfcl_gate.run_folder import MANIFEST, new_manifest, write_json
+    from bfcl_gate.run_folder import MANIFEST, begin, new_manifest
 
     info = engine.info()
     facts = new_manifest(
@@ -129,5 +118,5 @@ def _keep_manifest(
         engine={"kind": info.kind, "ctx": info.ctx, **info.identity, **info.details},
     )
     if output is not None and not (output / MANIFEST).exists():
-        write_json(output / MANIFEST, facts)
+        begin(output, facts)
     return facts

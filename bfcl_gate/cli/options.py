@@ -61,9 +61,7 @@ class EngineOptions:
         int | None,
         typer.Option("--threads", min=1, max=1024, help="CPU threads.", show_default="all usable"),
     ] = None
-    gpu_layers: Annotated[
-        int, typer.Option("--gpu-layers", min=-1, help="Layers on the GPU; -1 is all.")
-    ] = 0
+    gpu_layers: Annotated[int, typer.Option("--gpu-layers", min=-1, help="Layers on the GPU; -1 is all.")] = 0
     kv_type: Annotated[str, typer.Option("--kv-type", help="KV cache type: f16, q8_0 or q4_0.")] = "f16"
     flash_attn: Annotated[str, typer.Option("--flash-attn", help="Flash attention: on or off.")] = "on"
     speculative: Annotated[
@@ -92,7 +90,12 @@ def with_engine_options(**instead: Any) -> Callable[[Command], Command]:
     hints = get_type_hints(EngineOptions, include_extras=True)
     declared = {**hints, "template_args": TemplateArgOption, **instead}
     shared = [
-        Parameter(name, Parameter.KEYWORD_ONLY, default=None if default == () else default, annotation=declared[name])
+        Parameter(
+            name,
+            Parameter.KEYWORD_ONLY,
+            default=None if default == () else default,
+            annotation=declared[name],
+        )
         for name, default in DEFAULTS.items()
     ]
 

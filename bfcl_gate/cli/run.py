@@ -1,5 +1,6 @@
 """`bfcl-gate run`: ask every sample of a model and judge the answers."""
 
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -9,11 +10,12 @@ from bfcl_gate.cli.gate_job import finished_gate, prepare_job, run_gate, with_se
 from bfcl_gate.cli.options import EngineOptions, with_engine_options
 from bfcl_gate.cli.outcome import ReportOptions, leave_with
 from bfcl_gate.cli.progress import transfer
+from bfcl_gate.cli.shell import continuable
 from bfcl_gate.errors import InputError
-from bfcl_gate.ruleset import GatePolicy
 
 if TYPE_CHECKING:
     from bfcl_gate.lines import LineOptions
+    from bfcl_gate.ruleset import GatePolicy
 
 
 @with_engine_options()
@@ -37,6 +39,7 @@ def run(
 ) -> None:
     """Ask a model the samples of BFCL v4 and judge whether it calls functions accurately enough."""
     from bfcl_gate.lines import LineOptions
+    from bfcl_gate.ruleset import GatePolicy
 
     policy = GatePolicy(
         sample=sample, rules=rules, tool_schemas=tool_schemas, calls=calls, max_tokens=engine.max_tokens
@@ -50,7 +53,7 @@ def run(
 
 def _run(
     options: EngineOptions,
-    policy: GatePolicy,
+    policy: "GatePolicy",
     lines: "LineOptions",
     output: Path | None,
     resume: bool,
@@ -59,6 +62,7 @@ def _run(
 ) -> NoReturn:
     from bfcl_gate.gate import gate_request
     from bfcl_gate.preflight import preflight_samples
+    from bfcl_gate.run_folder import how_to_continue
 
     if resume and output is None:
         raise InputError("--resume needs --output DIR, the folder of the run to continue.")
@@ -67,10 +71,10 @@ def _run(
     if (finished := finished_gate(job, resume)) is not None:
         leave_with(finished, (), report)
     asked = (*job.samples, *preflight_samples(policy))
-    engine = open_engine(settings, [[gate_request(sample, policy)] for sample in asked])
-    try:
+    with (
+        continuable(lambda: how_to_continue(output)),
+        closing(open_engine(settings, [[gate_request(sample, policy)] for sample in asked])) as engine,
+    ):
         job = with_server(engine, job)
         answers, verdict = run_gate(engine, job)
-    finally:
-        engine.close()
     leave_with(verdict, answers, report)

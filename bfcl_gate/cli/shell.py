@@ -1,13 +1,16 @@
 """What both commands share around their work: errors to exit codes, safe text, progress on a terminal."""
 
 import os
+import signal
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Annotated, NoReturn
 
 import typer
 
-from bfcl_gate.errors import EdgeAgenticError, SourceError
+from bfcl_gate.errors import EdgeAgenticError, EngineError, SourceError
 
 INTERRUPTED = 130
 
@@ -30,7 +33,8 @@ def run_app(app: Callable[[], object]) -> NoReturn:
     """Run a typer app; the only place where an error becomes an exit code."""
     try:
         try:
-            app()
+            with _terminable():
+                app()
         finally:
             sys.stdout.flush()
     except EdgeAgenticError as error:
@@ -48,6 +52,37 @@ def run_app(app: Callable[[], object]) -> NoReturn:
             )
         )
     raise SystemExit(0)
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """Let a polite end from outside (kill, timeout, a stopped service) be what Ctrl-C is, unless it is ignored."""
+    in_main = threading.current_thread() is threading.main_thread()
+    if not in_main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+    signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def _interrupt(*_: object) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+@contextmanager
+def continuable(how: Callable[[], str]) -> Iterator[None]:
+    """Say `how` a run goes on where Ctrl-C (exit 130) or the loss of its engine ends it."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        sys.stderr.write(safe_text(f"Interrupted. {how()}\n"))
+        raise SystemExit(INTERRUPTED) from None
+    except EngineError:
+        sys.stderr.write(safe_text(f"{how()}\n"))
+        raise
 
 
 def _leave_stdout() -> None:

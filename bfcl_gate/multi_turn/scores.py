@@ -9,6 +9,7 @@ from bfcl_gate.multi_turn.data import SUBSETS
 from bfcl_gate.multi_turn.entries import Played
 from bfcl_gate.multi_turn.runner import Policy
 from bfcl_gate.scoring import wilson_interval
+from bfcl_gate.words import count
 
 ENTRIES = 200
 """Conversations of each subset."""
@@ -35,7 +36,7 @@ def multi_turn_object(rows: Sequence[Played], policy: Policy) -> dict[str, Any]:
 def multi_turn_text(found: Mapping[str, Any]) -> str:
     """Return the report of a multi-turn object, ending in a newline."""
     lines = [
-        f"BFCL v4 multi-turn: {found['samples']} conversations, {found['calls']} calls; shown, not judged",
+        f"BFCL v4 multi-turn: {count(found['samples'], 'conversation')}, {found['calls']} calls; shown, not judged",
         "",
     ]
     for name, subset in found["subsets"].items():

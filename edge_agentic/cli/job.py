@@ -18,7 +18,7 @@ from bfcl_gate.model.chat import ChatRequest
 from bfcl_gate.model.endpoint_engine import EndpointSettings, public_name
 from bfcl_gate.model.engine import Engine, EngineInfo, EngineSettings
 from bfcl_gate.ruleset import Ruleset
-from bfcl_gate.run_folder import MANIFEST, open_folder
+from bfcl_gate.run_folder import MANIFEST, require_usable
 from bfcl_gate.samples import gate_samples
 from edge_agentic.benchmark import Job
 from edge_agentic.cli.profile import RunOptions, require_workload
@@ -171,9 +171,12 @@ def _as_given(options: RunOptions, engine: EngineOptions) -> dict[str, Any]:
     return {key: value.name if isinstance(value, Path) else value for key, value in given.items()}
 
 
-def open_run_folder(options: RunOptions, job: Job) -> Path:
-    """Make the run's folder: --output, or runs/<utc>-<id> where the id tells jobs apart."""
+def run_folder(options: RunOptions, job: Job) -> Path:
+    """Return the run's folder: --output, or runs/<utc>-<id> where the id tells jobs apart.
+
+    Raises InputError for one that cannot be used.
+    """
     stamp = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%SZ")
     folder = options.output or Path("runs") / f"{stamp}-{digest([dict(job.options), os.getpid()])[:8]}"
-    open_folder(folder, resume=options.resume)
+    require_usable(folder, resume=options.resume)
     return folder

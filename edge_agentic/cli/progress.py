@@ -26,7 +26,7 @@ def watch(show_ungated: bool) -> Watch:
         followed = _alarmed(_bar(events, left) if on_terminal else _lines(events, left))
         return _ungated(followed) if show_ungated else followed
 
-    return Watch(turns=turns, answers=lambda answers, total: shown(answers, "gate", total), say=say)
+    return Watch(turns=turns, answers=shown)
 
 
 def say(text: str) -> None:

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
@@ -10,8 +11,7 @@ import typer
 
 from bfcl_gate.cli import gate_options as gate
 from bfcl_gate.cli.options import EngineOptions, with_engine_options
-from bfcl_gate.cli.shell import INTERRUPTED
-from bfcl_gate.errors import EngineError
+from bfcl_gate.cli.shell import continuable
 from edge_agentic.cli.profile import RunOptions, apply_profile, finished_result, require_stated
 
 ProfileOption = Annotated[str, typer.Option("--profile", help="quick, standard or mlperf-v6.1.")]
@@ -85,11 +85,12 @@ def _run(options: RunOptions, engine_options: EngineOptions) -> NoReturn:
     from bfcl_gate.cli.engine import engine_settings, open_engine
     from bfcl_gate.cli.progress import transfer
     from bfcl_gate.gate_file import load_gate
+    from bfcl_gate.run_folder import how_to_continue
     from edge_agentic.benchmark import run_benchmark
     from edge_agentic.cli.job import (
         build_job,
-        open_run_folder,
         read_traces,
+        run_folder,
         widest_requests,
         with_gate_result,
         with_server,
@@ -102,29 +103,16 @@ def _run(options: RunOptions, engine_options: EngineOptions) -> NoReturn:
     job = build_job(options, engine_options, ruleset, traces, settings)
     if options.gate_result is not None:
         load_gate(options.gate_result)  # what cannot be read is said before the model is loaded
-    folder = open_run_folder(options, job)
-    try:
-        engine = open_engine(settings, widest_requests(traces, job))
-        try:
-            require_stated(ruleset, engine.info())
-            job = with_server(with_gate_result(job, options, engine.info()), engine, folder)
-            result = run_benchmark(job, engine, folder, watch(options.show_ungated))
-        finally:
-            engine.close()
-    except KeyboardInterrupt:
-        sys.stderr.write(f"Interrupted. {_how_to_continue(folder)}\n")
-        raise SystemExit(INTERRUPTED) from None
-    except EngineError:
-        sys.stderr.write(f"{_how_to_continue(folder)}\n")
-        raise
+    folder = run_folder(options, job)
+    with (
+        continuable(lambda: how_to_continue(folder)),
+        closing(open_engine(settings, widest_requests(traces, job))) as engine,
+    ):
+        require_stated(ruleset, engine.info())
+        job = with_server(with_gate_result(job, options, engine.info()), engine, folder)
+        result = run_benchmark(job, engine, folder, watch(options.show_ungated))
     sys.stderr.write(f"The run is kept in {folder}\n")
     _report(result, folder, options.show_ungated)
-
-
-def _how_to_continue(folder: Path) -> str:
-    return (
-        f"What was finished is in {folder}; continue with the same options, --output {folder} and --resume."
-    )
 
 
 def _report(result: Mapping[str, Any], folder: Path | None, show_ungated: bool) -> NoReturn:

@@ -9,6 +9,7 @@ from typing import Any
 from bfcl_gate.errors import InputError
 from bfcl_gate.journal import read_journal
 from bfcl_gate.run_folder import JOURNAL, MANIFEST, RESULT, read_json
+from bfcl_gate.words import count
 from edge_agentic.report.document import build_result, check_result, ungated_performance
 from edge_agentic.turns import TurnResult
 from edge_agentic.validity import check_run
@@ -70,6 +71,7 @@ def load_run(folder: Path) -> StoredRun:
     result = read_json(folder / RESULT) if (folder / RESULT).exists() else None
     if result is not None:
         check_result(result, str(folder / RESULT))
+        _require_journals(result, manifest, folder)
         _require_agreement(result, replay, folder)
         _require_gate(result, marks, folder)
     return StoredRun(manifest=manifest, replay=replay, gate_rows=len(marks or ()), result=result)
@@ -82,6 +84,19 @@ def _gate_marks(path: Path) -> list[bool] | None:
     return [row.get("correct") is True for row in read_journal(path) if "_type" not in row]
 
 
+def _require_journals(result: Mapping[str, Any], manifest: Mapping[str, Any], folder: Path) -> None:
+    """Raise InputError where a journal that the result was computed from is not there."""
+    gate = result["gate"]
+    asked = gate is not None and gate["samples"] and manifest.get("options", {}).get("gate_result") is None
+    needed = {TURNS: asked or result["performance"] is not None, JOURNAL: asked}
+    for name, is_needed in needed.items():
+        if is_needed and not (folder / name).exists():
+            raise InputError(
+                f"{folder / name}: is missing, so nothing proves the {RESULT} beside it. Restore the file, or run "
+                "again in another folder."
+            )
+
+
 def _require_gate(result: Mapping[str, Any], marks: list[bool] | None, folder: Path) -> None:
     """Raise InputError where the gate of a result is not the one its journal holds."""
     gate = result["gate"]
@@ -90,8 +105,9 @@ def _require_gate(result: Mapping[str, Any], marks: list[bool] | None, folder: P
     stored = (gate["samples"], gate["overall_accuracy"])
     if len(marks) != stored[0] or not isclose(sum(marks) / max(1, len(marks)), stored[1], abs_tol=1e-9):
         raise InputError(
-            f"{folder / RESULT}: gate: {stored[0]} samples, overall accuracy {stored[1]}, but {JOURNAL} holds "
-            f"{len(marks)} answers, {sum(marks)} of them right; one file was altered. Restore it, or run again."
+            f"{folder / RESULT}: gate: {count(stored[0], 'sample')}, overall accuracy {stored[1]}, but {JOURNAL} "
+            f"holds {count(len(marks), 'answer')}, {sum(marks)} of them right; one file was altered. "
+            "Restore it, or run again."
         )
 
 

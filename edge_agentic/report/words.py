@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from math import floor, isfinite, log10
 from typing import Any
 
+from bfcl_gate.words import count as count
+
 UNGATED = "UNGATED"
 
 
@@ -62,12 +64,6 @@ def seconds(value: float | None, like: float | None = None) -> str:
         return ""
     like = value if like is None else like
     return f"{number(value * 1e3, like * 1e3)} ms" if abs(like) < 1 else f"{number(value, like)} s"
-
-
-def count(quantity: int, noun: str) -> str:
-    """Return "1 turn", "2 turns", "2 trajectories"."""
-    many = noun[:-1] + "ies" if noun.endswith("ry") else noun + "s"
-    return f"{quantity:,} {noun if quantity == 1 else many}"
 
 
 def listing(

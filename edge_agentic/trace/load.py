@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from bfcl_gate.errors import InputError
+from bfcl_gate.words import count
 from edge_agentic.trace.problems import Problem
 from edge_agentic.trace.rows import open_trace
 from edge_agentic.trace.scan import Scan
@@ -69,7 +70,7 @@ def read_trace(path: Path) -> Trace:
     trace = check_trace(path)
     if trace.errors:
         more = len(trace.errors) - 1
-        rest = f" There are {more} more errors; `edge-agentic traces validate` lists them." if more else ""
+        rest = f" `edge-agentic traces validate` lists {count(more, 'more error')}." if more else ""
         raise InputError(f"{trace.errors[0].describe(path)}{rest}")
     return trace
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from bfcl_gate.words import count
 from edge_agentic.validity.check import INVALID, WARN, Check
 
 Snapshot = Mapping[str, Any]
@@ -179,7 +180,7 @@ def memory(pairs: Sequence[Pair]) -> Check | None:
         return None
     killed = int(_grown(pairs, "oom_kills") or 0)
     detail = f"{min(left) / 2**30:.1f} GiB of memory were available"
-    detail += f"; {killed} processes were killed for lack of memory." if killed else "."
+    detail += f"; {count(killed, 'process')} killed for lack of memory." if killed else "."
     return Check("memory", WARN, min(left) >= LEAST_AVAILABLE_BYTES and not killed, detail)
 
 

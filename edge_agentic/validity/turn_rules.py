@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+from bfcl_gate.words import count
 from edge_agentic.turns import TurnResult
 from edge_agentic.validity.check import INVALID, WARN, Check
 
@@ -72,7 +73,10 @@ def context(answered: Iterable[TurnResult], ctx: int | None, max_tokens: int | N
         and (turn.input_tokens or 0) + (turn.output_tokens or 0) >= ctx
     ]
     return Check(
-        "context", INVALID, not full, f"{len(full)} answers ran into the end of the context of {ctx} tokens."
+        "context",
+        INVALID,
+        not full,
+        f"{count(len(full), 'answer')} ran into the end of the context of {ctx} tokens.",
     )
 
 
@@ -112,7 +116,8 @@ def bookkeeping(answered: Sequence[TurnResult], *, local: bool) -> Check | None:
             "bookkeeping", INVALID, True, "token counts and clock readings fit together in every turn."
         )
     turn, fault = faulty[0]
-    detail = f"{len(faulty)} turns do not add up (first: {turn.trajectory_id} turn {turn.turn}: {fault})."
+    first = f"{turn.trajectory_id} turn {turn.turn}: {fault}"
+    detail = f"{count(len(faulty), 'turn')} with faulty readings (first: {first})."
     return Check("bookkeeping", INVALID, False, detail)
 
 

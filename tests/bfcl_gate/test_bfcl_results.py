@@ -170,8 +170,8 @@ def test_reasoning_is_kept_beside_the_content(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("second", "told"),
     [
-        ("{", "is not JSON"),
-        ("[" * 100_000, "is not JSON"),
+        ("{", "column 2 is not valid JSON"),
+        ("[" * 100_000, "nested too deeply"),
         ([1], "expected an object"),
         ({"id": "irrelevance_1"}, "expected an object"),
         ({"id": "irrelevance_1", "result": 5}, "field 'result' is 5"),

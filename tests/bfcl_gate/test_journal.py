@@ -54,7 +54,7 @@ def test_a_changed_byte_is_never_taken_for_data_nor_silently_dropped(
 
 
 def test_a_missing_journal_is_an_input_error(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="cannot read the journal"):
+    with pytest.raises(InputError, match="expected the journal of a run"):
         list(read_journal(tmp_path / "none.jsonl"))
 
 

@@ -47,12 +47,13 @@ def test_a_failed_request_needs_no_message_and_is_wrong(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("second", "told"),
     [
-        ("{", "is not JSON"),
+        ("{", "column 2 is not valid JSON"),
         ("[1]", "expected an object"),
-        ("[" * 100_000, "is not JSON"),
-        ({"message": PROSE}, "field 'id' is null; expected str"),
-        ({"id": 3, "message": PROSE}, "field 'id' is 3; expected str"),
-        ({"id": "irrelevance_1"}, "field 'message' is null; expected object"),
+        ("[" * 100_000, "nested too deeply"),
+        ('{"id": ' + "9" * 5_000 + "}", "too many digits"),
+        ({"message": PROSE}, "field 'id' is null; expected text"),
+        ({"id": 3, "message": PROSE}, "field 'id' is 3; expected text"),
+        ({"id": "irrelevance_1"}, "field 'message' is null; expected an object"),
         ({"id": "irrelevance_1", "message": "text"}, "field 'message'"),
         ({"id": "irrelevance_1", "message": {"content": [1]}}, "message.content"),
         ({"id": "irrelevance_1", "message": PROSE, "case": True}, "field 'case' is true"),
@@ -78,9 +79,10 @@ def test_a_file_of_something_else_is_refused(tmp_path: Path, content: bytes) -> 
 
 
 def test_a_missing_file_and_a_folder_without_a_run_are_refused(tmp_path: Path) -> None:
-    for path in (tmp_path / "none.jsonl", tmp_path):
-        with pytest.raises(InputError, match="cannot be read"):
-            load_responses(path)
+    with pytest.raises(InputError, match=r"none\.jsonl: there is no such file"):
+        load_responses(tmp_path / "none.jsonl")
+    with pytest.raises(InputError, match=r"neither a gate\.jsonl nor results"):
+        load_responses(tmp_path)
 
 
 def test_empty_lines_are_passed_over(tmp_path: Path) -> None:
@@ -117,8 +119,8 @@ def test_known_samples_are_recognised_in_any_order_and_everything_else_is_partia
         ({"text": 5}, "text is '5'"),
         ({"correct": "yes"}, "correct is 'yes'"),
         ({"id": None}, "id is 'None'"),
-        ({"message": "{"}, "message of a stored answer is not JSON"),
-        ({"message": "[]"}, "holds no JSON object"),
+        ({"message": "{"}, "(simple_python_0): field 'message' is not the JSON text of an object"),
+        ({"message": "[]"}, "(simple_python_0): field 'message' is not the JSON text of an object"),
     ],
 )
 def test_a_hostile_gate_file_is_refused_in_words(

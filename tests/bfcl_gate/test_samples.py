@@ -135,9 +135,9 @@ def test_an_unknown_sample_is_refused_naming_the_known_ones(tmp_path: Path) -> N
     with pytest.raises(InputError, match="mlperf, quick, full"):
         gate_samples("mlpref")
     (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(InputError, match="readable text file"):
+    with pytest.raises(InputError, match="text file"):
         gate_samples(tmp_path / "binary")
-    with pytest.raises(InputError, match="readable text file"):
+    with pytest.raises(InputError, match="text file"):
         gate_samples("nul\0byte")
 
 

@@ -1,13 +1,16 @@
 """The gate object of result.json and the words about it."""
 
+from dataclasses import replace
+
 import pytest
 from gate_fakes import answer
 
 from bfcl_gate.gate_text import gate_text, misses_text, summary_line
 from bfcl_gate.junit import junit_xml
 from bfcl_gate.lines import Line, LineOptions
+from bfcl_gate.preflight import PreflightReport
 from bfcl_gate.ruleset import GatePolicy
-from bfcl_gate.verdict import gate_object, judge_answers
+from bfcl_gate.verdict import gate_object, judge_answers, judge_preflight
 
 POLICY = GatePolicy(sample="ids.txt")
 PROMISED = (
@@ -109,9 +112,31 @@ def test_the_whole_report_reads_like_this() -> None:
 
 def test_the_summary_is_one_line() -> None:
     assert summary_line(gate_object(ANSWERS, IDS, POLICY, None)) == (
-        "NOT JUDGED overall=60.00% normalized=62.50% calls=lenient samples=5 rules=mlperf tool-schemas=mlperf "
-        "line=none\n"
+        "NOT JUDGED overall=60.00% normalized=62.50% calls=lenient sample=file samples=5/5 "
+        "partial=no rules=mlperf tool-schemas=mlperf line=none\n"
     )
+
+
+def test_summary_and_junit_say_where_a_run_stopped_early() -> None:
+    gate = gate_object(ANSWERS, [*IDS, "irrelevance_9"], POLICY, replace(LINE, overall=0.1, normalized=0.1))
+    assert "samples=5/6 partial=yes" in summary_line(gate)
+    xml = junit_xml(gate).decode()
+    assert '<property name="planned_samples" value="6" />' in xml
+    assert '<property name="partial" value="yes" />' in xml
+
+
+def test_a_set_that_is_no_known_sample_is_partial_too() -> None:
+    gate = gate_object(ANSWERS, IDS, GatePolicy(sample="partial"), None)
+    assert "sample=partial samples=5/5 partial=yes" in summary_line(gate)
+    assert '<property name="partial" value="yes" />' in junit_xml(gate).decode()
+
+
+def test_the_summary_of_a_run_that_ended_at_its_preflight_says_so() -> None:
+    report = PreflightReport(passed=False, answers=(), cause="prose", raw="no")
+    assert "NOT PASSED overall=undefined normalized=undefined" in summary_line(
+        judge_preflight(report, POLICY, 995)
+    )
+    assert "samples=0/995 partial=yes" in summary_line(judge_preflight(report, POLICY, 995))
 
 
 def test_misses_are_listed_with_their_reason_and_the_beginning_of_the_answer() -> None:
@@ -162,9 +187,9 @@ non_live               3     0.00% [  0.0,   0.0]    75.00% [ 50.0, 100.0]
 failed requests 1, answers ended by the token limit 1, empty answers 0
 intervals are 95 %: Wilson, for normalised and categories bootstrapped
 
-- These 5 samples fail a true overall accuracy of 32.7% (a drop of 27.3 points from the reference) four times
-  in five; a smaller drop can pass unseen. Drawn anew, samples like these would fail this model 31.2% of the
-  time.
+- A gate of 5 samples fails a true overall accuracy of 32.7% (a drop of 27.3 points from the reference) four
+  times in five; a smaller drop can pass unseen. Drawn anew, samples like these would fail this model 31.2% of
+  the time.
 - Sample by sample against the stored marks (3 shared): 1 gained, 1 lost, McNemar p = 1 (decides nothing):
   +irrelevance_0, -simple_python_1.
 - 1 failed request, wrong here; MLPerf's scorer would credit 1 of them, on irrelevance and live_irrelevance.

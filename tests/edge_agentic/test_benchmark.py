@@ -60,10 +60,10 @@ def quiet() -> Watch:
     def turns(events: Iterable[Event], left: Sequence[TurnPlan]) -> Iterable[Event]:
         return events
 
-    def answers(items: Iterable[Answer], total: int) -> Iterator[Answer]:
+    def answers(items: Iterable[Answer], label: str, total: int) -> Iterator[Answer]:
         yield from items
 
-    return Watch(turns=turns, answers=answers, say=lambda text: None)
+    return Watch(turns=turns, answers=answers)
 
 
 def job(*, decode: str = "natural", limit: int | None = 4, **changes: Any) -> Job:

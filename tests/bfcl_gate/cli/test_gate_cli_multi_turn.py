@@ -88,7 +88,7 @@ def test_a_broken_run_says_how_it_continues(multi_turn: Command) -> None:
     arguments = ("--subset", "base", "--limit", 1, "--output", multi_turn.output)
     code, _, err = multi_turn(ScriptedEngine(gone, ctx=100_000), *arguments)
     assert code == 3
-    assert "continue with the same options and --resume" in err
+    assert "continue with the same options, --output" in err
     assert multi_turn(prose(), *arguments)[0] == 2
     assert multi_turn(prose(), *arguments, "--resume")[0] == 0
 

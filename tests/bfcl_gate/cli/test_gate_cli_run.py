@@ -257,8 +257,8 @@ non_live               8     0.00% [  0.0,   0.0]    87.50% [ 62.5, 100.0]
 failed requests 0, answers ended by the token limit 0, empty answers 0
 intervals are 95 %: Wilson, for normalised and categories bootstrapped
 
-- These 8 samples fail a true overall accuracy of 67.0% four times in five; a smaller drop can pass unseen.
-  Drawn anew, samples like these would fail this model 26.4% of the time.
+- A gate of 8 samples fails a true overall accuracy of 67.0% four times in five; a smaller drop can pass
+  unseen. Drawn anew, samples like these would fail this model 26.4% of the time.
 
 Misses
 simple_python_7  simple_function_checker:wrong_count  I would rather talk about it.

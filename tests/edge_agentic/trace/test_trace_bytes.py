@@ -110,7 +110,7 @@ def test_reading_stops_after_a_thousand_bad_lines(tmp_path: Path) -> None:
 def test_the_message_names_the_first_error_and_counts_the_rest(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     path.write_bytes(b"x\n" + USER + b"y\nz\n")
-    with pytest.raises(InputError, match=r"t\.jsonl:1: column 1 .* There are 2 more errors"):
+    with pytest.raises(InputError, match=r"t\.jsonl:1: column 1 .* lists 2 more errors"):
         load_trajectories(path)
 
 

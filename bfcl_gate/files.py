@@ -1,0 +1,82 @@
+"""Files somebody else wrote: opened only where they are files, read as UTF-8, parsed as JSON.
+
+What cannot be read is refused in words for the person who named the file.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from bfcl_gate.errors import InputError
+
+_COMPRESSED = {
+    b"\x1f\x8b": "gzip",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ": "xz",
+    b"(\xb5/\xfd": "zstd",
+    b"PK\x03\x04": "zip",
+}
+_WIDE = (b"\xff\xfe", b"\xfe\xff")
+
+
+def read_bytes(path: Path, expected: str) -> bytes:
+    """Return what a file on a disk holds; `expected` says in the message what should be there.
+
+    Raises InputError for a path that is missing, a folder, a pipe or device (which might never end), or
+    unreadable.
+    """
+    try:
+        if path.is_dir():
+            raise InputError(f"{path}: this is a folder; expected {expected}. Name the file.")
+        if path.exists() and not path.is_file():
+            raise InputError(f"{path}: this is a pipe or a device; expected {expected}, as a file on a disk.")
+        return path.read_bytes()
+    except FileNotFoundError as error:
+        raise InputError(f"{path}: there is no such file; expected {expected}. Check the path.") from error
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror}); expected {expected}.") from error
+
+
+def read_text(path: Path, expected: str) -> str:
+    """Return the text of a UTF-8 file, a byte order mark left out. Raises InputError naming the line."""
+    return _decoded(path, read_bytes(path, expected), expected)
+
+
+def read_lines(path: Path, expected: str) -> Iterator[tuple[int, str]]:
+    """Yield number and text of the lines that are not blank. Raises InputError naming the line."""
+    for number, line in enumerate(read_text(path, expected).split("\n"), start=1):
+        if line.strip():
+            yield number, line
+
+
+def parse_object(text: str, path: Path, line: int, expected: str) -> dict[str, Any]:
+    """Return the JSON object that `text`, which begins in that line of the file, holds. Raises InputError."""
+    try:
+        value = json.loads(text)
+    except json.JSONDecodeError as error:
+        place = f"{path}:{line + error.lineno - 1}: column {error.colno}"
+        raise InputError(f"{place} is not valid JSON ({error.msg}); expected {expected}.") from error
+    except RecursionError as error:
+        raise InputError(f"{path}:{line}: the JSON is nested too deeply; expected {expected}.") from error
+    except ValueError as error:  # Python refuses to read integers of thousands of digits
+        raise InputError(f"{path}:{line}: a number has too many digits; expected {expected}.") from error
+    if not isinstance(value, dict):
+        raise InputError(f"{path}:{line}: the JSON is no object; expected {expected}.")
+    return value
+
+
+def _decoded(path: Path, data: bytes, expected: str) -> str:
+    for start, name in _COMPRESSED.items():
+        if data.startswith(start):
+            raise InputError(f"{path}: is compressed ({name}); unpack it first. Expected {expected}.")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        before = error.object[: error.start]
+        line, column = before.count(b"\n") + 1, error.start - before.rfind(b"\n")
+        hint = " It looks like UTF-16." if data.startswith(_WIDE) else ""
+        raise InputError(
+            f"{path}:{line}: byte {column} of the line is not valid UTF-8; expected {expected}.{hint} Save the "
+            "file as UTF-8."
+        ) from error
