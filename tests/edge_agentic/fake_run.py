@@ -172,5 +172,9 @@ def write_run(
         for one in turns(slower)[:answered]:
             journal.append(one.to_row())
     if finished:
+        right = gate(passed=passed)["categories"]["live"]["correct"]
+        with Journal(folder / "gate.jsonl") as journal:
+            journal.append({"_type": "header"})
+            journal.extend({"id": f"live_simple_{n}", "correct": n < right} for n in range(8))
         write_result(folder / "result.json", result(passed=passed, slower=slower))
     return folder

@@ -164,6 +164,22 @@ def test_a_result_that_is_not_what_the_turns_give_is_refused(tmp_path: Path) -> 
         load_run(tmp_path)
 
 
+@pytest.mark.parametrize("name", ["turns.jsonl", "gate.jsonl"])
+@pytest.mark.parametrize("passed", [True, False])
+def test_a_result_without_the_journal_it_came_from_is_refused(
+    tmp_path: Path, name: str, passed: bool
+) -> None:
+    (write_run(tmp_path, passed=passed) / name).unlink()
+    with pytest.raises(InputError, match=rf"{name}: is missing, so nothing proves the result\.json"):
+        load_run(tmp_path)
+
+
+def test_a_run_that_took_over_an_earlier_gate_has_no_gate_journal(tmp_path: Path) -> None:
+    write_run(tmp_path, options={"gate_result": "earlier"})
+    (tmp_path / "gate.jsonl").unlink()
+    assert load_run(tmp_path).gate_rows == 0
+
+
 def test_a_result_may_differ_from_the_turns_by_rounding(tmp_path: Path) -> None:
     write_run(tmp_path)
     made = result()
