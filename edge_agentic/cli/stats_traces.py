@@ -4,7 +4,6 @@ import json
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack, closing
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
