@@ -1,10 +1,15 @@
-"""The gate asks: every sample in order, from an empty cache, each answer marked and kept as it comes."""
+"""The gate asks: every sample in order, from an empty cache, each answer marked and kept as it comes.
+
+At an endpoint several may be under way at once (`policy.concurrency`); answers are still marked, kept and yielded in
+the order of the samples, so a verdict, a journal and what `--until-decided` stops at are those of one at a time.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from bfcl_gate.answers import Answer, mark_answer
+from bfcl_gate.at_once import in_order
 from bfcl_gate.errors import EngineError, InputError
 from bfcl_gate.gate_file import gate_header, load_gate
 from bfcl_gate.identity import require_same
@@ -34,13 +39,11 @@ def ask(engine: Engine, samples: Iterable[Sample], policy: GatePolicy) -> Iterat
     """
     info = engine.info()
     unsure: Answer | None = None
-    for sample in samples:
-        try:
-            reply = _reply(engine, sample, policy, info)
-        except EngineError as error:
+    for sample, reply in _replies(engine, samples, policy, info):
+        if isinstance(reply, EngineError):
             if unsure is not None or info.kind != "endpoint":
-                raise
-            unsure = mark_answer(sample, Reply(text=None, error=str(error)), policy)
+                raise reply
+            unsure = mark_answer(sample, Reply(text=None, error=str(reply)), policy)
             continue
         if unsure is not None:
             yield unsure
@@ -48,6 +51,24 @@ def ask(engine: Engine, samples: Iterable[Sample], policy: GatePolicy) -> Iterat
         yield mark_answer(sample, reply, policy)
     if unsure is not None:
         yield unsure
+
+
+def _replies(
+    engine: Engine, samples: Iterable[Sample], policy: GatePolicy, info: EngineInfo
+) -> Iterator[tuple[Sample, Reply | EngineError]]:
+    """Yield each sample with what came back, or why it could not be asked, in order."""
+
+    def reply(sample: Sample) -> Reply | EngineError:
+        try:
+            return _reply(engine, sample, policy, info)
+        except EngineError as error:
+            return error
+
+    if policy.concurrency == 1:
+        yield from ((sample, reply(sample)) for sample in samples)
+        return
+    for sample, asked in in_order(reply, samples, policy.concurrency, engine.cancel):
+        yield sample, asked.result()
 
 
 def ask_and_keep(

@@ -42,6 +42,8 @@ def policy_fields(policy: GatePolicy, ids: Iterable[str]) -> dict[str, Any]:
         "bfcl_sha256": BFCL_SHA256,
         "max_tokens": policy.max_tokens,
         "checker_version": VERSION,
+        # A server that answers several at once may answer otherwise: its batches differ.
+        **({"concurrency": policy.concurrency} if policy.concurrency > 1 else {}),
     }
 
 

@@ -28,7 +28,8 @@ def _one_of(option: str, value: str, allowed: tuple[str, ...]) -> None:
 class GatePolicy:
     """How a gate asks and judges. `sample` is mlperf, quick, full or the path of a file of ids.
 
-    `rules` and `tool_schemas` are mlperf or official, `calls` (what is judged) native or lenient.
+    `rules` and `tool_schemas` are mlperf or official, `calls` (what is judged) native or lenient. `concurrency` is the
+    number of samples under way at once, above 1 at an endpoint only.
     """
 
     sample: str = "mlperf"
@@ -36,6 +37,7 @@ class GatePolicy:
     tool_schemas: str = "mlperf"
     calls: str = "lenient"
     max_tokens: int = 1024
+    concurrency: int = 1
 
     def __post_init__(self) -> None:
         _one_of("--rules", self.rules, ("mlperf", "official"))

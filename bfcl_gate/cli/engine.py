@@ -147,6 +147,15 @@ def _check(options: EngineOptions) -> None:
         )
 
 
+def require_one_at_a_time(concurrency: int, options: EngineOptions) -> None:
+    """Raise InputError where more than one request at once is asked of the local engine."""
+    if concurrency != 1 and options.endpoint is None:
+        raise InputError(
+            f"--concurrency {concurrency}: the local engine answers one request at a time; more than one needs "
+            "--endpoint. Leave the option out."
+        )
+
+
 def _changed(options: EngineOptions, names: Sequence[str]) -> str:
     """Return those of the options that were given, as the command line spells them."""
     changed = [name for name in names if getattr(options, name) != DEFAULTS[name]]

@@ -103,7 +103,9 @@ def with_server(engine: "Engine", job: GateJob) -> GateJob:
     if job.output is not None and (job.output / MANIFEST).exists():
         return job
     largest = max(job.samples, key=lambda sample: len(repr(sample.messages)) + len(repr(sample.tools)))
-    return replace(job, server=look_at_server(engine, gate_request(largest, job.policy)))
+    return replace(
+        job, server=look_at_server(engine, gate_request(largest, job.policy), job.policy.concurrency)
+    )
 
 
 def run_gate(engine: "Engine", job: GateJob) -> "tuple[tuple[Answer, ...], dict[str, Any]]":

@@ -52,6 +52,9 @@ MinNormalizedOption = Annotated[
 UntilDecidedOption = Annotated[
     bool, typer.Option("--until-decided", help="Stop as soon as no remaining answer can change the verdict.")
 ]
+ConcurrencyOption = Annotated[
+    int, typer.Option("--concurrency", min=1, metavar="N", help="Samples asked at once; endpoints only.")
+]
 OutputOption = Annotated[
     Path | None, typer.Option("--output", metavar="DIR", help="Keep the run in this folder.")
 ]

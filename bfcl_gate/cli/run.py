@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from bfcl_gate.cli import gate_options as gate
-from bfcl_gate.cli.engine import engine_settings, open_engine
+from bfcl_gate.cli.engine import engine_settings, open_engine, require_one_at_a_time
 from bfcl_gate.cli.gate_job import finished_gate, prepare_job, run_gate, with_server
 from bfcl_gate.cli.options import EngineOptions, with_engine_options
 from bfcl_gate.cli.outcome import ReportOptions, leave_with
@@ -36,13 +36,19 @@ def run(
     misses: gate.MissesOption = False,
     summary: gate.SummaryOption = False,
     junit: gate.JunitOption = None,
+    concurrency: gate.ConcurrencyOption = 1,
 ) -> None:
     """Ask a model the samples of BFCL v4 and judge whether it calls functions accurately enough."""
     from bfcl_gate.lines import LineOptions
     from bfcl_gate.ruleset import GatePolicy
 
     policy = GatePolicy(
-        sample=sample, rules=rules, tool_schemas=tool_schemas, calls=calls, max_tokens=engine.max_tokens
+        sample=sample,
+        rules=rules,
+        tool_schemas=tool_schemas,
+        calls=calls,
+        max_tokens=engine.max_tokens,
+        concurrency=concurrency,
     )
     lines = LineOptions(
         baseline=baseline, reference=reference, min_overall=min_overall, min_normalized=min_normalized
@@ -66,6 +72,7 @@ def _run(
 
     if resume and output is None:
         raise InputError("--resume needs --output DIR, the folder of the run to continue.")
+    require_one_at_a_time(policy.concurrency, options)
     settings = engine_settings(options, transfer)
     job = prepare_job(options, policy, lines, output, until_decided, settings)
     if (finished := finished_gate(job, resume)) is not None:

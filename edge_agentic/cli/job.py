@@ -61,7 +61,12 @@ def build_job(
     """
     trace = _describe_traces(traces)
     require_workload(ruleset, trace["sha256"], settings.model_sha256)
-    policy = replace(ruleset.gate, calls=options.calls or ruleset.gate.calls, max_tokens=engine.max_tokens)
+    policy = replace(
+        ruleset.gate,
+        calls=options.calls or ruleset.gate.calls,
+        max_tokens=engine.max_tokens,
+        concurrency=options.concurrency,
+    )
     replay = ReplayOptions(
         decode=options.decode or (ruleset.decode if engine.endpoint is None else "natural"),
         tool_delay=options.tool_delay,

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bfcl_gate.cli.engine import require_one_at_a_time
 from bfcl_gate.cli.options import EngineOptions
 from bfcl_gate.errors import InputError
 
@@ -56,11 +57,7 @@ def apply_profile(options: RunOptions, engine: EngineOptions) -> "tuple[Ruleset,
     ):
         if value is not None and value not in _CHOICES[option]:
             raise InputError(f"{option} {value!r} is unknown; expected one of {', '.join(_CHOICES[option])}.")
-    if options.concurrency != 1 and engine.endpoint is None:
-        raise InputError(
-            f"--concurrency {options.concurrency}: the local engine replays one trajectory at a time; more than one "
-            "needs --endpoint. Leave the option out."
-        )
+    require_one_at_a_time(options.concurrency, engine)
     if engine.endpoint is not None and options.decode == "forced":
         raise InputError(
             "--decode forced: an endpoint decodes its own answers and cannot be told which token comes next. Leave the "

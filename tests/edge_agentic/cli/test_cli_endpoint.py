@@ -227,6 +227,26 @@ def test_the_gate_alone_asks_an_endpoint(run: Run, serve: Serve, tmp_path: Path,
     }
 
 
+def test_a_gate_of_many_at_once_has_the_verdict_of_one_at_a_time(
+    run: Run, serve: Serve, tmp_path: Path, bfcl: Path
+) -> None:
+    verdicts = []
+    for concurrency in (1, 8):
+        folder = tmp_path / str(concurrency)
+        options = ("--sample", "quick", "--output", folder, "--concurrency", concurrency)
+        run("run", "--endpoint", serve().url, *options, command=gate_main)
+        verdicts.append(json.loads((folder / "result.json").read_text())["gate"])
+    assert verdicts[0] == verdicts[1]
+    assert verdicts[0]["samples"] == 120
+
+
+@pytest.mark.parametrize("command", [main, gate_main])
+def test_many_at_once_need_an_endpoint(run: Run, command: Callable[[], None]) -> None:
+    code, out, err = run("run", "--concurrency", 2, command=command)
+    assert (code, out) == (2, "")
+    assert "--concurrency 2: the local engine" in err
+
+
 def test_serve_scripted_lists_its_faults_and_refuses_others(run: Run) -> None:
     code, out, _ = run("serve-scripted", "--fault", "list")
     assert (code, out.split()) == (0, list(FAULTS))
