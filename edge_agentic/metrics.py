@@ -40,6 +40,36 @@ def prefill_s(turn: TurnResult) -> float | None:
     return (turn.first_token_ns - turn.rendered_ns) / NS_PER_S
 
 
+def outside_turn_s(turn: TurnResult) -> float | None:
+    """Time outside llama.cpp of one turn = first_token_ns - submitted_ns - library_prefill_ns, in seconds: render,
+    tokenise, roll back, fill batches, choose the first token."""
+    if turn.first_token_ns is None or turn.library_prefill_ns is None:
+        return None
+    return (turn.first_token_ns - turn.submitted_ns - turn.library_prefill_ns) / NS_PER_S
+
+
+def outside_token_s(turn: TurnResult) -> float | None:
+    """Time outside llama.cpp of one token = (token_ns[-1] - token_ns[0] - library_decode_ns) / (OSL - 1), in seconds:
+    choose a token, read the clock, fill the next batch."""
+    steps, decode_ns = decode_steps(turn), _decode_ns(turn)
+    if not steps or decode_ns is None or turn.library_decode_ns is None:
+        return None
+    return (decode_ns - turn.library_decode_ns) / steps / NS_PER_S
+
+
+def outside(turns: Sequence[TurnResult]) -> dict[str, Any]:
+    """What the harness itself costs: the times outside llama.cpp of a turn and of a token, and `prepare_s`, the time
+    before submission in which a recorded answer's tokens are made. Empty where no engine told (an endpoint)."""
+    if not any(turn.library_prefill_ns is not None for turn in turns):
+        return {}
+    prepared = (turn.prepare_ns / NS_PER_S for turn in turns if turn.prepare_ns is not None)
+    return {
+        "turn_s": distribution(map(outside_turn_s, turns)).to_dict(),
+        "token_s": distribution(map(outside_token_s, turns)).to_dict(),
+        "prepare_s": distribution(prepared).to_dict(),
+    }
+
+
 def decode_steps(turn: TurnResult) -> int | None:
     """Decode steps = OSL - 1: the first token comes out of the prefill."""
     return None if turn.output_tokens is None else max(turn.output_tokens - 1, 0)
@@ -257,6 +287,7 @@ def performance(
         "agreement": agreement(turns),
         "mlperf": mlperf(timed, wall_s),
         **({"server": stated} if (stated := server(answered)) else {}),
+        **({"outside": own} if (own := outside(answered)) else {}),
     }
 
 

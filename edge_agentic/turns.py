@@ -15,6 +15,8 @@ ENDPOINT_READINGS = (
     "accepted_tokens",
 )
 
+LIBRARY_READINGS = ("library_prefill_ns", "library_decode_ns", "prepare_ns")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnResult:
@@ -23,7 +25,8 @@ class TurnResult:
     `turn` is the trace row's turn number, `position` the 0-based place among the turns of the run.
     `possible_tokens` is what a perfect cache could have reused. `agreed_tokens` is the number of forced
     steps whose argmax was the recorded token and `token_agreement` its share of the output tokens. The fields of
-    ENDPOINT_READINGS are as in TimedResponse and None from a local engine.
+    ENDPOINT_READINGS are as in TimedResponse and None from a local engine, those of LIBRARY_READINGS None from an
+    endpoint.
     """
 
     trajectory_id: str
@@ -50,6 +53,9 @@ class TurnResult:
     agreed_tokens: int | None = None
     answer_extends: bool | None = None
     request_bytes: int | None = None
+    library_prefill_ns: int | None = None
+    library_decode_ns: int | None = None
+    prepare_ns: int | None = None
     first_piece_ns: int | None = None
     first_text_ns: int | None = None
     first_call_ns: int | None = None

@@ -16,7 +16,8 @@ class ChatRequest:
     """One turn as it is put to an engine.
 
     `recorded` is the answer of the recording where there is one; with `forced` it is decoded token by
-    token instead of the model's own answer. `tool_choice` and `session` matter to endpoints only.
+    token instead of the model's own answer. `fingerprint` asks a local engine for `logits_sha256`.
+    `tool_choice` and `session` matter to endpoints only.
     """
 
     messages: tuple[Message, ...]
@@ -24,6 +25,7 @@ class ChatRequest:
     max_tokens: int = 1024
     recorded: Message | None = None
     forced: bool = False
+    fingerprint: bool = False
     tool_choice: str | None = None
     session: str | None = None
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from bfcl_gate.model.chat import ChatRequest
 
@@ -13,6 +13,9 @@ class EngineSettings:
     """How the local engine is built. `threads` None means every core this process may use.
 
     `ctx` is in tokens; `gpu_layers` 0 means CPU, -1 all layers; `kv_type` is f16, q8_0 or q4_0.
+    `reuse` "any" keeps the longest possible prefix from turn to turn, "canonical" only whole chunks of a prompt, so
+    that every answer has the very logits of an empty cache.
+    `special_in_content` says what the text of a control token in a message becomes: text, or with "parse" the token.
     `vocab_only` loads tokenizer and template without weights: `plan` works, `generate` does not.
     """
 
@@ -27,6 +30,8 @@ class EngineSettings:
     seed: int = 42
     template_args: tuple[tuple[str, Any], ...] = ()
     chat_template: str | None = None
+    reuse: str = "any"
+    special_in_content: str = "text"
     vocab_only: bool = False
 
 
@@ -47,6 +52,15 @@ class EngineInfo:
     prefix: str = ""
 
 
+class Departure(NamedTuple):
+    """Where a prompt does not go on with what its trajectory had come to: the place in tokens, and the texts of the
+    token that stood there and of the one that stands there now ("" beyond the end)."""
+
+    at: int
+    before: str
+    now: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedTurn:
     """Token counts of one turn of a trajectory, known before it is asked.
@@ -56,7 +70,8 @@ class PlannedTurn:
     prompt and answer up to which the next turn's prompt agrees with it, so where a recurrent model
     must take its snapshot. `answer_extends` says whether the render with the answer extends the
     prompt; None without a recorded answer. `shielded` counts the texts of control tokens that content of the
-    prompt spelt and that were kept plain text.
+    prompt spelt: kept plain text, or taken for the tokens with `special_in_content` "parse". `departure` is where the
+    prompt does not extend the previous one (forced: with its recorded answer); None where it does.
     """
 
     prompt_tokens: int
@@ -66,6 +81,7 @@ class PlannedTurn:
     keep: int
     answer_extends: bool | None
     shielded: int = 0
+    departure: Departure | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +98,10 @@ class TimedResponse:
     server parsed itself (None from a local engine). `agreed_tokens`: forced steps whose argmax was the
     recorded token. `token_ids` are the output tokens of a local engine. `held_tokens` is how much of the prompt the
     cache held when it was asked: reused_tokens is below it where the model's memory could not be taken back so far.
-    `shielded` is as in PlannedTurn.
+    `shielded` is as in PlannedTurn. Local engine only: `library_prefill_ns` and `library_decode_ns` are the times spent
+    inside llama.cpp from submission to the first token and from there to the last; `prepare_ns` is what making the
+    recorded answer's tokens took before submission. `logits_sha256` is the hash of the logits of the first and the last
+    token, where the request asked for it.
     """
 
     text: str | None
@@ -104,6 +123,10 @@ class TimedResponse:
     token_ids: tuple[int, ...] = ()
     shielded: int | None = None
     request_bytes: int | None = None
+    library_prefill_ns: int | None = None
+    library_decode_ns: int | None = None
+    prepare_ns: int | None = None
+    logits_sha256: str | None = None
     first_piece_ns: int | None = None
     first_text_ns: int | None = None
     first_call_ns: int | None = None

@@ -4,11 +4,11 @@ Token arrays are `array("i")`: compact, and slices of them compare at memory spe
 """
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
-from bfcl_gate.model.engine import PlannedTurn
+from bfcl_gate.model.engine import Departure, PlannedTurn
 
 
 class TurnTokens(NamedTuple):
@@ -20,8 +20,11 @@ class TurnTokens(NamedTuple):
     shielded: int = 0
 
 
-def common_prefix(a: "array[int]", b: "array[int]") -> int:
-    """Return how many leading tokens `a` and `b` share, by bisection over slice comparisons."""
+Run = TypeVar("Run", "array[int]", str)
+
+
+def common_prefix(a: Run, b: Run) -> int:
+    """Return how many leading tokens (characters) `a` and `b` share, by bisection over slice comparisons."""
     low, high = 0, min(len(a), len(b))
     if a[:high] == b[:high]:
         return high
@@ -42,17 +45,27 @@ def reusable(prompt: "array[int]", previous: "array[int] | None") -> int:
     return 0 if previous is None else min(common_prefix(prompt, previous), len(prompt) - 1)
 
 
-def plan_trajectory(turns: Sequence[TurnTokens], forced: bool) -> tuple[PlannedTurn, ...]:
-    """Return the plan of the turns of one trajectory.
+def departure(prompt: "array[int]", held: "array[int]", text_of: Callable[[int], str]) -> Departure | None:
+    """Return where a prompt does not begin with what is held; None where it does."""
+    same = common_prefix(prompt, held)
+    if same == len(held):
+        return None
+    return Departure(same, text_of(held[same]), text_of(prompt[same]) if same < len(prompt) else "")
+
+
+def plan_trajectory(
+    turns: Sequence[TurnTokens], forced: bool, text_of: Callable[[int], str] = str
+) -> tuple[PlannedTurn, ...]:
+    """Return the plan of the turns of one trajectory; `text_of` gives the text of a token.
 
     Rule (design: cache rules): forced decoding leaves prompt and answer without its last token in the
     cache, natural decoding leaves the prompt.
     """
-    by_forced = [
-        0,
-        *(reusable(b.prompt, a.prompt + (a.answer or a.prompt[:0])[:-1]) for a, b in pairwise(turns)),
-    ]
+    with_answers = [turn.prompt + (turn.answer or turn.prompt[:0])[:-1] for turn in turns]
+    by_forced = [0, *(reusable(b.prompt, held) for held, b in zip(with_answers, turns[1:], strict=False))]
     by_natural = [0, *(reusable(b.prompt, a.prompt) for a, b in pairwise(turns))]
+    held = with_answers if forced else [turn.prompt for turn in turns]
+    departures = [None, *(departure(b.prompt, a, text_of) for a, b in zip(held, turns[1:], strict=False))]
     keeps = [*(by_forced if forced else by_natural)[1:], 0]
     return tuple(
         PlannedTurn(
@@ -63,6 +76,7 @@ def plan_trajectory(turns: Sequence[TurnTokens], forced: bool) -> tuple[PlannedT
             keep=keeps[i],
             answer_extends=turn.extends,
             shielded=turn.shielded,
+            departure=departures[i],
         )
         for i, turn in enumerate(turns)
     )

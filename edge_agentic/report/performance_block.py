@@ -36,6 +36,7 @@ def performance_sections(performance: Performance, *, ungated: bool = False) -> 
         _times(performance, ungated),
         _certified(performance, ungated),
         _rates(performance, ungated),
+        _outside(performance.get("outside") or {}, ungated),
         _work(performance, ungated),
         _mlperf(performance["mlperf"], ungated),
         _facts("Roofline", performance.get("roofline") or {}, ungated),
@@ -66,6 +67,25 @@ def _times(performance: Performance, ungated: bool) -> Section:
             _time_row(name, performance[key], text) for name, key, text in TIMES if performance[key]["count"]
         ),
         notes=(note,) if note else (),
+        ungated=ungated,
+    )
+
+
+OUTSIDE = (
+    ("per turn", "turn_s", "render, tokenise, roll back, first token chosen"),
+    ("per token", "token_s", "token chosen, clock read, next batch filled"),
+    ("before a turn", "prepare_s", "the recorded answer's tokens, before submission"),
+)
+
+
+def _outside(own: Mapping[str, Any], ungated: bool) -> Section:
+    """What the harness itself costs."""
+    return Section(
+        title="Time outside llama.cpp",
+        header=("", *(f"p{name}" for name in SHOWN), "max", "mean ± std", "what is done in it"),
+        rows=tuple(
+            _time_row(name, own[key], text) for name, key, text in OUTSIDE if own and own[key]["count"]
+        ),
         ungated=ungated,
     )
 

@@ -5,7 +5,8 @@ Runs inside a child process (`bfcl_gate.model.child_engine`); import it from the
 
 import os
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from hashlib import sha256
 from time import perf_counter_ns
 
 from llama_cpp import llama_cpp as api
@@ -13,7 +14,8 @@ from llama_cpp import llama_cpp as api
 from bfcl_gate.errors import ContextOverflowError, EngineError, InputError
 from bfcl_gate.model.chat import ChatRequest, Message
 from bfcl_gate.model.engine import EngineInfo, EngineSettings, PlannedTurn, TimedResponse
-from bfcl_gate.model.llama_engine.decoder import Cancelled, Decoded, Decoder, StopFlag
+from bfcl_gate.model.llama_engine.decoder import N_BATCH, Cancelled, Decoded, Decoder, Logits, StopFlag
+from bfcl_gate.model.llama_engine.growing import GrowingTokens
 from bfcl_gate.model.llama_engine.model import chat_template_of, details_of, identity_of, load_model
 from bfcl_gate.model.llama_engine.vocabulary import Prompt, Vocabulary
 from bfcl_gate.model.prefix import TurnTokens, common_prefix, plan_trajectory, reusable
@@ -28,6 +30,10 @@ def usable_threads() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def _whole_chunks(tokens: int) -> int:
+    return tokens // N_BATCH * N_BATCH
+
+
 class LlamaEngine:
     """One loaded model with one context; answers one request at a time.
 
@@ -40,6 +46,7 @@ class LlamaEngine:
         self._decoder: Decoder | None = None
         self._model = load_model(settings)
         self._open = True
+        self._canonical = settings.reuse == "canonical"
         try:
             self._info = self._prepare(settings)
         except BaseException:
@@ -48,13 +55,17 @@ class LlamaEngine:
 
     def _prepare(self, settings: EngineSettings) -> EngineInfo:
         threads = settings.threads or usable_threads()
-        vocabulary = self._vocabulary = Vocabulary(self._model.handle)
+        vocabulary = self._vocabulary = Vocabulary(
+            self._model.handle, parse_content=settings.special_in_content == "parse"
+        )
+        # Two memories: the clock must not be spared the tokens that planning has seen a moment before.
+        self._asked, self._planned = vocabulary.growing(), vocabulary.growing()
         self._template = ChatTemplate(
             chat_template_of(self._model, settings),
             bos=vocabulary.bos_text,
             eos=vocabulary.eos_text,
             arguments=dict(settings.template_args),
-            guard=vocabulary.shield.hide,
+            guard=vocabulary.guard,
         )
         if not settings.vocab_only:
             self._decoder = Decoder(self._model.handle, settings, threads, vocabulary.size, self._stop)
@@ -70,11 +81,11 @@ class LlamaEngine:
     def info(self) -> EngineInfo:
         return self._info
 
-    def _render(self, request: ChatRequest, answer: Message | None = None) -> Prompt:
+    def _render(self, request: ChatRequest, growing: GrowingTokens, answer: Message | None = None) -> Prompt:
         """Return the prompt that asks for an answer, or the conversation up to a given answer."""
         messages = request.messages if answer is None else (*request.messages, answer)
         return self._vocabulary.prompt(
-            self._template, messages, request.tools, generation_prompt=answer is None
+            self._template, messages, request.tools, generation_prompt=answer is None, growing=growing
         )
 
     def _answer(self, request: ChatRequest, prompt: "array[int]") -> tuple["array[int] | None", bool | None]:
@@ -85,39 +96,53 @@ class LlamaEngine:
         """
         if request.recorded is None:
             return None, None
-        whole = self._render(request, request.recorded).tokens
+        whole = self._render(request, self._planned, request.recorded).tokens
         start = common_prefix(prompt, whole)
         end = next((i for i in range(start, len(whole)) if self._vocabulary.is_end(whole[i])), len(whole) - 1)
         return whole[start : end + 1] or None, start == len(prompt)
 
     def plan(self, requests: Sequence[ChatRequest]) -> tuple[PlannedTurn, ...]:
         return plan_trajectory(
-            [self._turn_tokens(request) for request in requests], forced=bool(requests) and requests[0].forced
+            [self._turn_tokens(request) for request in requests],
+            forced=bool(requests) and requests[0].forced,
+            text_of=lambda token: self._vocabulary.text([token]),
         )
 
     def _turn_tokens(self, request: ChatRequest) -> TurnTokens:
-        prompt = self._render(request)
+        prompt = self._render(request, self._planned)
         answer, extends = self._answer(request, prompt.tokens)
         return TurnTokens(prompt.tokens, answer, extends, prompt.shielded)
 
-    def generate(self, request: ChatRequest, keep: int = 0) -> TimedResponse:
-        decoder = self._decoder
-        if decoder is None:
+    def _loaded(self) -> Decoder:
+        if self._decoder is None:
             raise EngineError("This engine was opened for its tokenizer only, or closed, and cannot answer.")
+        return self._decoder
+
+    def generate(self, request: ChatRequest, keep: int = 0) -> TimedResponse:
+        decoder = self._loaded()
         # The recording's tokens are no work of a live agent, so they are made before the clock starts.
+        taken_up = perf_counter_ns()
         answer = self._recorded(request) if request.forced else None
         submitted = perf_counter_ns()
-        prompt = self._render(request)
+        inside = decoder.inside_ns
+        prompt = self._render(request, self._asked)
         rendered = perf_counter_ns()
         self._check_room(decoder, prompt.tokens, len(answer) if answer else request.max_tokens)
         held = reusable(prompt.tokens, decoder.cached)
+        if self._canonical:
+            held, keep = _whole_chunks(held), _whole_chunks(min(keep, len(prompt.tokens)))
         reused = decoder.rewind(held)
         try:
-            decoded = self._decode(decoder, request, prompt.tokens, answer, reused, keep)
+            decoder.prefill(prompt.tokens, reused, keep)
+            fingerprint = sha256(decoder.logits()) if request.fingerprint else None
+            decoded = self._decode(decoder, request, len(prompt.tokens), answer, keep)
+            if fingerprint:
+                fingerprint.update(decoder.logits())
         except BaseException:
             decoder.forget()
             raise
-        decoder.cached = prompt.tokens + answer[:-1] if answer else prompt.tokens
+        # An answer's tokens were evaluated one by one, never in chunks.
+        decoder.cached = prompt.tokens + answer[:-1] if answer and not self._canonical else prompt.tokens
         ended = self._vocabulary.is_end(decoded.tokens[-1])
         return TimedResponse(
             text=None if answer else self._vocabulary.text(decoded.tokens[:-1] if ended else decoded.tokens),
@@ -135,10 +160,14 @@ class LlamaEngine:
             agreed_tokens=decoded.agreed if answer else None,
             token_ids=tuple(decoded.tokens),
             shielded=prompt.shielded,
+            library_prefill_ns=decoded.inside_ns[0] - inside,
+            library_decode_ns=decoded.inside_ns[-1] - decoded.inside_ns[0],
+            prepare_ns=submitted - taken_up,
+            logits_sha256=fingerprint.hexdigest() if fingerprint else None,
         )
 
     def _recorded(self, request: ChatRequest) -> "array[int]":
-        answer, _ = self._answer(request, self._render(request).tokens)
+        answer, _ = self._answer(request, self._render(request, self._planned).tokens)
         if answer is None:
             raise InputError(
                 "A turn has no recorded answer, or one that renders to nothing with this template; replay with "
@@ -150,15 +179,31 @@ class LlamaEngine:
         self,
         decoder: Decoder,
         request: ChatRequest,
-        prompt: "array[int]",
+        start: int,
         answer: "array[int] | None",
-        reused: int,
         keep: int,
     ) -> Decoded:
-        decoder.prefill(prompt, reused, keep)
         if answer:
-            return decoder.follow(len(prompt), answer, keep)
-        return decoder.speak(len(prompt), request.max_tokens, self._vocabulary.is_end)
+            return decoder.follow(start, answer, keep)
+        return decoder.speak(start, request.max_tokens, self._vocabulary.is_end)
+
+    def prompt(self, request: ChatRequest) -> Prompt:
+        """Return the prompt that a request makes."""
+        return self._render(request, self._planned)
+
+    def text_of(self, tokens: Iterable[int]) -> str:
+        """Return the text of tokens, control tokens included."""
+        return self._vocabulary.text(tokens)
+
+    def logits_after(self, tokens: Iterable[int]) -> Logits:
+        """Evaluate tokens from an empty cache in canonical chunks; return a copy of the logits of what follows them,
+        shape (n_vocab,). The cache is empty afterwards."""
+        decoder = self._loaded()
+        decoder.forget()
+        decoder.prefill(array("i", tokens), 0, 0)
+        logits: Logits = decoder.logits().copy()
+        decoder.forget()
+        return logits
 
     def _check_room(self, decoder: Decoder, prompt: "array[int]", answer_tokens: int) -> None:
         if answer_tokens < 1:
@@ -170,6 +215,7 @@ class LlamaEngine:
             )
 
     def forget(self) -> None:
+        self._asked.forget()
         if self._decoder:
             self._decoder.forget()
 

@@ -23,6 +23,7 @@ N_BATCH = 512
 
 KV_TYPES = {"f16": api.GGML_TYPE_F16, "q8_0": api.GGML_TYPE_Q8_0, "q4_0": api.GGML_TYPE_Q4_0}
 
+Logits = np.ndarray[Any, np.dtype[np.float32]]
 StopFlag = Any  # ctypes array of two bytes: the flag and a zero
 
 
@@ -31,10 +32,12 @@ class Cancelled(Exception):  # noqa: N818 - not an error: someone asked for it
 
 
 class Decoded(NamedTuple):
-    """Tokens an answer is made of, one timestamp (ns) a token, and forced steps that agreed."""
+    """Tokens an answer is made of, and forced steps that agreed. For each token its timestamp (ns), and how long
+    llama.cpp had worked by then (`Decoder.inside_ns`)."""
 
     tokens: "array[int]"
     token_ns: "array[int]"
+    inside_ns: "array[int]"
     agreed: int
 
 
@@ -51,7 +54,7 @@ class Decoder:
         self.n_ctx: int = api.llama_n_ctx(self._context)
         self._n_vocab = n_vocab
         self._logits_address = 0
-        self._logits = np.empty(0, dtype=np.float32)
+        self._logits: Logits = np.empty(0, dtype=np.float32)
         self._batch = api.llama_batch_init(N_BATCH, 0, 1)
         self._token = np.ctypeslib.as_array(self._batch.token, (N_BATCH,))
         self._pos = np.ctypeslib.as_array(self._batch.pos, (N_BATCH,))
@@ -59,7 +62,13 @@ class Decoder:
         np.ctypeslib.as_array(self._batch.n_seq_id, (N_BATCH,))[:] = 1
         for i in range(N_BATCH):
             self._batch.seq_id[i][0] = 0
+        self._inside = array("q", (0,))
         self.cached: array[int] = array("i")
+
+    @property
+    def inside_ns(self) -> int:
+        """Nanoseconds spent inside llama.cpp so far: evaluating, and waiting for logits."""
+        return self._inside[0]
 
     def _open(self, model: Any, settings: EngineSettings, threads: int, sequences: int) -> Any:
         parameters = with_fields(
@@ -128,7 +137,9 @@ class Decoder:
 
     def _decode(self, count: int) -> None:
         self._batch.n_tokens = count
+        begin = perf_counter_ns()
         status = api.llama_decode(self._context, self._batch)
+        self._inside[0] += perf_counter_ns() - begin
         if status == 0 and not self._stop[0]:
             return
         if status == 2 or self._stop[0]:
@@ -143,9 +154,11 @@ class Decoder:
         self._output[0] = 1
         self._decode(1)
 
-    def logits(self) -> "np.ndarray[Any, np.dtype[np.float32]]":
+    def logits(self) -> Logits:
         """Return a view of the last evaluated token's logits, shape (n_vocab,), valid until the next evaluation."""
-        pointer = api.llama_get_logits_ith(self._context, -1)
+        begin = perf_counter_ns()
+        pointer = api.llama_get_logits_ith(self._context, -1)  # a GPU is waited for here
+        self._inside[0] += perf_counter_ns() - begin
         address = ctypes.cast(pointer, ctypes.c_void_p).value or 0
         if address != self._logits_address:
             self._logits_address = address
@@ -167,7 +180,7 @@ class Decoder:
 
         The prompt of `start` tokens was just prefilled; the last answer token is not evaluated.
         """
-        stamps = array("q", bytes(8 * len(answer)))
+        stamps, inside = array("q", bytes(8 * len(answer))), array("q", bytes(8 * len(answer)))
         mark = mark if self._memory.needs_marks else 0
         agreed = 0
         for i, token in enumerate(answer):
@@ -177,21 +190,24 @@ class Decoder:
                     self._memory.mark()
             agreed += self._pick() == token
             stamps[i] = perf_counter_ns()
-        return Decoded(answer, stamps, agreed)
+            inside[i] = self._inside[0]
+        return Decoded(answer, stamps, inside, agreed)
 
     def speak(self, start: int, limit: int, is_end: Any) -> Decoded:
         """Decode greedily until an end-of-generation token or `limit` tokens."""
-        tokens, stamps = array("i", bytes(4 * limit)), array("q", bytes(8 * limit))
+        tokens = array("i", bytes(4 * limit))
+        stamps, inside = array("q", bytes(8 * limit)), array("q", bytes(8 * limit))
         count = 0
         while count < limit:
             if count:
                 self._step(tokens[count - 1], start + count - 1)
             tokens[count] = self._pick()
             stamps[count] = perf_counter_ns()
+            inside[count] = self._inside[0]
             count += 1
             if is_end(tokens[count - 1]):
                 break
-        return Decoded(tokens[:count], stamps[:count], 0)
+        return Decoded(tokens[:count], stamps[:count], inside[:count], 0)
 
     def close(self) -> None:
         if self._context:

@@ -61,6 +61,12 @@ def load_model(settings: EngineSettings) -> LoadedModel:
 def _check(settings: EngineSettings) -> None:
     if settings.kv_type not in KV_TYPES:
         raise InputError(f"--kv-type {settings.kv_type}: expected one of {', '.join(KV_TYPES)}.")
+    for option, value, known in (
+        ("--special-in-content", settings.special_in_content, ("text", "parse")),
+        ("--reuse", settings.reuse, ("any", "canonical")),
+    ):
+        if value not in known:
+            raise InputError(f"{option} {value}: expected one of {', '.join(known)}.")
     if settings.kv_type != "f16" and not settings.flash_attn:
         raise InputError(
             f"--kv-type {settings.kv_type} needs flash attention in llama.cpp; leave --flash-attn on."
@@ -107,7 +113,8 @@ def identity_of(
         "template_sha256": hashlib.sha256(template.encode()).hexdigest(),
         "template_args": dict(settings.template_args),
         "template_clock": CLOCK.isoformat(),
-        "special_in_content": "text",
+        "special_in_content": settings.special_in_content,
+        "reuse": settings.reuse,
         "kv_type": settings.kv_type,
         "flash_attn": settings.flash_attn,
         "n_batch": N_BATCH,

@@ -5,7 +5,8 @@ such texts are replaced by marks; the piece of the prompt that holds marks is th
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from bfcl_gate.model.sandbox import MARKED, mark
 
@@ -30,6 +31,14 @@ class Shield:
     def count(self, rendered: str) -> int:
         """Return how often content in a rendered prompt spelt a control token."""
         return sum(int(place) < len(self._texts) - 1 for place in MARKED.findall(rendered))
+
+    def spelt(self, value: Any) -> int:
+        """Return how often the texts in a JSON value, names of fields too, spell a control token."""
+        if isinstance(value, str):
+            return sum(1 for _ in self._controls.finditer(value))
+        if isinstance(value, Mapping):
+            return sum(self.spelt(key) + self.spelt(item) for key, item in value.items())
+        return sum(map(self.spelt, value)) if isinstance(value, list | tuple) else 0
 
     def parts(self, rendered: str) -> Iterator[tuple[str, bool]]:
         """Yield the pieces of a rendered prompt, in order, and whether control tokens count in them."""
