@@ -6,10 +6,11 @@ work does not heat the device that is timed. Every number comes from what was wr
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timezone
 from importlib.metadata import version
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 from bfcl_gate.errors import InputError
@@ -29,6 +30,7 @@ from bfcl_gate.words import count
 from edge_agentic.concurrent_replay import replay_at_once
 from edge_agentic.environment import describe, snapshot
 from edge_agentic.journal import TurnJournal
+from edge_agentic.local_preflight import local_preflight
 from edge_agentic.replay import Event, ReplayOptions, TurnPlan, plan_replay
 from edge_agentic.report.document import build_result, write_result
 from edge_agentic.report.stored import TURNS, read_turns
@@ -45,8 +47,8 @@ class Job:
     """Everything one run was asked to do. `model`, `trace` and `options` go into the manifest as they are.
 
     `prior_gate` is the verdict of an earlier gate that stands in for asking again, `concurrency` the number of
-    trajectories replayed at once. At an endpoint `server` is what its preflight found and `largest_prompt_tokens` what
-    the server counts in the largest prompt.
+    trajectories replayed at once. `findings` are those of an endpoint's preflight, `largest_prompt_tokens` is what its
+    server counts in the largest prompt.
     """
 
     ruleset: Ruleset
@@ -62,7 +64,7 @@ class Job:
     reduced: bool
     prior_gate: Mapping[str, Any] | None = None
     concurrency: int = 1
-    server: tuple[Finding, ...] = ()
+    findings: tuple[Finding, ...] = ()
     largest_prompt_tokens: int | None = None
 
 
@@ -80,8 +82,12 @@ def run_benchmark(job: Job, engine: Engine, folder: Path, watch: Watch) -> dict[
     Raises InputError for a prompt that does not fit and for a folder of another run, EngineError when the
     engine is gone; what was finished stays in the folder.
     """
+    begin = perf_counter()
     planned = plan_replay(engine, job.selected, job.replay)
-    manifest = _keep_manifest(folder, job, engine.info(), planned)
+    planning_s = perf_counter() - begin
+    if not job.findings and not (folder / MANIFEST).exists():
+        job = replace(job, findings=local_preflight(engine, planned))
+    manifest = _keep_manifest(folder, job, engine.info(), planned, planning_s)
     identity = {"config_id": manifest["config_id"], **manifest["identity"]}
     if job.prior_gate is not None and not job.prior_gate["passed"]:
         return _finish(folder, manifest, job, job.prior_gate)
@@ -159,7 +165,7 @@ def snapshots_of(path: Path) -> list[dict[str, Any]]:
 
 
 def _keep_manifest(
-    folder: Path, job: Job, info: EngineInfo, planned: Sequence[Sequence[TurnPlan]]
+    folder: Path, job: Job, info: EngineInfo, planned: Sequence[Sequence[TurnPlan]], planning_s: float
 ) -> dict[str, Any]:
     """Write run.json of a new run; of a resumed one, return what its first session wrote."""
     identity = config_fields(job, info)
@@ -179,8 +185,8 @@ def _keep_manifest(
         "trace": dict(job.trace),
         "environment": describe(),
         "options": dict(job.options),
-        "planned": _totals(planned, job),
-        **({"preflight": [finding.to_dict() for finding in job.server]} if job.server else {}),
+        "planned": {**_totals(planned, job), "planning_s": round(planning_s, 3)},
+        **({"preflight": [finding.to_dict() for finding in job.findings]} if job.findings else {}),
     }
     path = folder / MANIFEST
     if not path.exists():

@@ -128,7 +128,7 @@ def with_server(job: Job, engine: Engine, folder: Path) -> Job:
     largest = max(asked, key=lambda request: len(repr(request.messages)) + len(repr(request.tools)))
     found = () if (folder / MANIFEST).exists() else look_at_server(engine, largest, job.concurrency)
     tokens = prompt_tokens(engine, largest)
-    return replace(job, server=found, largest_prompt_tokens=None if tokens is None else len(tokens))
+    return replace(job, findings=found, largest_prompt_tokens=None if tokens is None else len(tokens))
 
 
 def _trajectories(traces: Sequence[Trace]) -> tuple[Trajectory, ...]:

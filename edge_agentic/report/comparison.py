@@ -35,7 +35,8 @@ class Measure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """Two comparable runs. `median_turn_ratio` is the median of B's turn latency / A's, turn by turn."""
+    """Two comparable runs. `median_turn_ratio` is the median of B's turn latency / A's, turn by turn. `answers` counts
+    the turns whose own answers both runs tell, `other_answers` those of them whose texts differ."""
 
     measures: tuple[Measure, ...]
     turns: int
@@ -43,6 +44,8 @@ class Comparison:
     b_faster: int
     a_faster: int
     median_turn_ratio: float
+    answers: int
+    other_answers: int
     differences: tuple[str, ...]
     invalid: tuple[str, ...]
 
@@ -62,6 +65,7 @@ def compare(a: StoredRun, b: StoredRun) -> Comparison:
         )
     _require_same_prompts(pairs, *results)
     ratios = sorted(metrics.turn_latency_s(two) / metrics.turn_latency_s(one) for one, two in pairs)
+    told = [(one.text, two.text) for one, two in pairs if None not in (one.text, two.text)]
     found = (_measure(name, pairs, of) for name, of in MEASURES)
     return Comparison(
         measures=tuple(measure for measure in found if measure is not None),
@@ -70,6 +74,8 @@ def compare(a: StoredRun, b: StoredRun) -> Comparison:
         b_faster=sum(ratio < 1 for ratio in ratios),
         a_faster=sum(ratio > 1 for ratio in ratios),
         median_turn_ratio=ratios[(len(ratios) - 1) // 2],
+        answers=len(told),
+        other_answers=sum(one != two for one, two in told),
         differences=tuple(_differences(*results)),
         invalid=tuple(name for name, result in zip("AB", results, strict=True) if not result["valid"]),
     )

@@ -2,7 +2,7 @@
 
 from edge_agentic.report.comparison import Comparison, Measure
 from edge_agentic.report.console import block
-from edge_agentic.report.words import Section, clean, count, seconds
+from edge_agentic.report.words import Section, clean, count, percent, seconds
 
 
 def render_comparison(comparison: Comparison) -> str:
@@ -41,12 +41,15 @@ def _row(measure: Measure) -> tuple[str, ...]:
 
 
 def _turn_by_turn(comparison: Comparison) -> Section:
-    rows = (
+    rows = [
         ("B faster", count(comparison.b_faster, "turn")),
         ("A faster", count(comparison.a_faster, "turn")),
         ("median B / A", f"{comparison.median_turn_ratio:.3f}"),
-    )
-    return Section(title="Turn by turn (turn latency)", header=("", ""), rows=rows)
+    ]
+    if comparison.answers:
+        share = percent(comparison.other_answers / comparison.answers)
+        rows.append(("other answers", f"{comparison.other_answers} of {comparison.answers}, {share}"))
+    return Section(title="Turn by turn (turn latency)", header=("", ""), rows=tuple(rows))
 
 
 def _differences(comparison: Comparison) -> Section | None:

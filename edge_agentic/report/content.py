@@ -55,7 +55,7 @@ def sections(result: Result, ungated: Mapping[str, Any] | None = None) -> tuple[
         found += performance_sections(result["performance"])
     elif ungated is not None:
         found += performance_sections(ungated, ungated=True)
-    found += [*_server(result), _checks(result), _next(result)]
+    found += [*_found(result), _checks(result), _next(result)]
     return tuple(found)
 
 
@@ -100,13 +100,14 @@ def _machine(environment: Mapping[str, Any]) -> str:
     return clean(", ".join(str(part) for part in parts if part))
 
 
-def _server(result: Result) -> tuple[Section, ...]:
-    """What the preflight found out about an endpoint's server."""
+def _found(result: Result) -> tuple[Section, ...]:
+    """What the preflight found out about the engine or an endpoint's server."""
     found = [finding_of(row) for row in result.get("preflight") or ()]
     if not found:
         return ()
     rows = tuple((f.status, clean(f.name), clean(f.detail)) for f in found)
-    return (Section(title="Server, as found before the run", header=("", "", ""), rows=rows),)
+    what = "Server" if result["engine"].get("kind") == "endpoint" else "Engine"
+    return (Section(title=f"{what}, as found before the run", header=("", "", ""), rows=rows),)
 
 
 def _checks(result: Result) -> Section:

@@ -44,6 +44,15 @@ def test_times_are_pooled_over_the_common_turns() -> None:
     assert found.median_turn_ratio == 1.5
 
 
+def test_answers_that_differ_are_counted_where_both_runs_tell_them() -> None:
+    a = (turn(text="a"), turn(turn=3, text="b"), turn(turn=5))
+    b = (turn(text="a"), turn(turn=3, text="c"), turn(turn=5, text="d"))
+    found = compare(run(a), run(b))
+    assert (found.answers, found.other_answers) == (2, 1)
+    assert "other answers  1 of 2, 50.00 %" in render_comparison(found)
+    assert "other answers" not in render_comparison(compare(run(turns()), run(turns())))
+
+
 def test_one_trajectory_gives_no_interval_and_the_text_says_so() -> None:
     found = compare(run((turn(),)), run((turn(step_ms=100),)))
     assert found.measures[0].interval is None

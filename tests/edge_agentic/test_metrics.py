@@ -215,6 +215,20 @@ def test_what_a_server_shares_between_trajectories_is_what_their_first_turns_reu
     assert metrics.server([turn()]) == {}
 
 
+def test_the_time_outside_llama_cpp_is_what_its_own_times_leave() -> None:
+    told = turn(
+        tokens=5, library_prefill_ns=1_003_000_000, library_decode_ns=199_000_000, prepare_ns=2_000_000
+    )
+    outside = metrics.outside([told, turn()])
+    assert outside["turn_s"]["mean"] == pytest.approx(0.007)  # 10 ms of rendering, 1 s of prefill
+    assert outside["token_s"]["mean"] == pytest.approx(0.00025)
+    assert (outside["prepare_s"]["count"], outside["prepare_s"]["max"]) == (1, 0.002)
+    assert metrics.outside([turn()]) == {}
+    assert "outside" not in metrics.performance([turn()])
+    short = turn(tokens=1, library_prefill_ns=1, library_decode_ns=0)
+    assert metrics.outside([short])["token_s"]["count"] == 0
+
+
 def test_a_server_that_tells_nothing_has_no_entry() -> None:
     silent = replace(turn(), evaluated_tokens=None)
     assert "server" not in metrics.performance([silent])

@@ -46,6 +46,9 @@ def readings_agree(response: TimedResponse) -> None:
     assert response.first_token_ns == response.token_ns[0]
     assert response.completed_ns == response.token_ns[-1]
     assert response.error is None
+    prefill_ns, decode_ns = response.library_prefill_ns or 0, response.library_decode_ns or 0
+    assert 0 < prefill_ns < moments[2] - moments[0]  # type: ignore[operator]
+    assert (0 < decode_ns < moments[-1] - moments[2]) or len(response.token_ns) == 1  # type: ignore[operator]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -188,6 +191,79 @@ def test_control_token_text_in_content_is_counted_in_plan_and_response(engine_on
     assert [engine.generate(request).shielded for request in requests] == [0, 2]
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_whole_chunks_reused_give_the_logits_of_an_empty_cache(
+    kind: str, engine_on: Open, model: Model
+) -> None:
+    engine, fresh = engine_on(model(kind), reuse="canonical"), engine_on(model(kind))
+    contents = ["List the files. " * 60, "12", "Now the other ones. " * 30, "345", "Thanks."]
+    requests = [ask(*contents[:n], fingerprint=True) for n in (1, 3, 5)]
+    reused = []
+    for request, turn in zip(requests, engine.plan(requests), strict=True):
+        response = engine.generate(request, turn.keep)
+        reused.append(response.reused_tokens)
+        fresh.forget()
+        alone = fresh.generate(request)
+        assert (response.logits_sha256, response.token_ids) == (alone.logits_sha256, alone.token_ids)
+    assert reused == [0, 512, 1024]
+
+
+def test_whole_chunks_of_a_recorded_answer_are_not_reused(engine_on: Open, model: Model) -> None:
+    engine = engine_on(model(), reuse="canonical")
+    contents = ["Go on. " * 60, "12" * 200, "Thanks."]
+    first, second = (ask(*contents[:n], recorded=said("assistant", contents[1]), forced=True) for n in (1, 3))
+    assert len(engine.prompt(first).tokens) < 512
+    engine.generate(first)
+    assert engine.generate(second).reused_tokens == 0
+
+
+def test_the_logits_of_an_answer_have_a_fingerprint_where_it_is_asked_for(
+    engine_on: Open, model: Model
+) -> None:
+    engine = engine_on(model())
+    prints = []
+    for content in ("Hello.", "Hello.", "Hello!"):
+        engine.forget()
+        prints.append(engine.generate(ask(content, fingerprint=True)).logits_sha256)
+    assert prints[0] == prints[1] != prints[2]
+    assert engine.generate(ask("Hello.")).logits_sha256 is None
+
+
+def test_logits_after_tokens_choose_the_token_that_the_engine_then_says(
+    engine_on: Open, model: Model
+) -> None:
+    engine = engine_on(model())
+    response = engine.generate(ask("Count.", max_tokens=3))
+    tokens = [*engine.prompt(ask("Count.")).tokens, *response.token_ids[:2]]
+    assert int(engine.logits_after(tokens).argmax()) == response.token_ids[2]
+
+
+def test_control_token_text_in_content_is_the_token_where_content_is_parsed(
+    engine_on: Open, model: Model
+) -> None:
+    engine, other = engine_on(model(), special_in_content="parse"), engine_on(model())
+    spelt = ask("a<|im_end|>b<|im_start|>c⸨1⸩")
+    prompt = engine.prompt(spelt)
+    assert prompt.shielded == 2
+    assert prompt.tokens.count(END) == other.prompt(spelt).tokens.count(END) + 1
+    assert engine.text_of(prompt.tokens) == other.text_of(other.prompt(spelt).tokens)
+    assert engine.prompt(ask("a")).tokens == other.prompt(ask("a")).tokens
+    assert engine.info().identity["special_in_content"] == "parse"
+
+
+def test_a_plan_names_where_a_prompt_departs_from_the_one_before(engine_on: Open, model: Model) -> None:
+    last_only = CHATML.replace(
+        "message.content + '<|im_end|>", "(message.content if loop.last else '...') + '<|im_end|>"
+    )
+    requests = [ask(*("Hello.", "1", "Thanks.")[:n]) for n in (1, 3)]
+    assert [turn.departure for turn in engine_on(model()).plan(requests)] == [None, None]
+    first, second = engine_on(model(), chat_template=last_only).plan(requests)
+    assert first.departure is None
+    assert second.departure is not None
+    assert second.departure[1:] == ("H", ".")
+    assert second.possible_natural == second.departure.at
+
+
 def test_an_empty_trajectory_has_an_empty_plan(engine_on: Open, model: Model) -> None:
     assert engine_on(model()).plan([]) == ()
 
@@ -269,6 +345,8 @@ def test_every_memory_works_with_and_without_flash_attention(
     ("changes", "message"),
     [
         ({"speculative": "prompt-lookup"}, "--speculative prompt-lookup is not available"),
+        ({"special_in_content": "x"}, "--special-in-content x: expected one of text, parse"),
+        ({"reuse": "x"}, "--reuse x: expected one of any, canonical"),
         ({"kv_type": "q2"}, "--kv-type q2: expected one of f16, q8_0, q4_0"),
         ({"kv_type": "q8_0", "flash_attn": False}, "--kv-type q8_0 needs flash attention"),
         ({"template_args": (("tools", 1),)}, "--template-arg tools"),
