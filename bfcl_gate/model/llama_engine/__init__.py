@@ -134,10 +134,10 @@ class LlamaEngine:
         reused = decoder.rewind(held)
         try:
             decoder.prefill(prompt.tokens, reused, keep)
-            fingerprint = sha256(decoder.logits()) if request.fingerprint else None
+            fingerprint = sha256(decoder.logits().data) if request.fingerprint else None
             decoded = self._decode(decoder, request, len(prompt.tokens), answer, keep)
             if fingerprint:
-                fingerprint.update(decoder.logits())
+                fingerprint.update(decoder.logits().data)
         except BaseException:
             decoder.forget()
             raise
