@@ -47,7 +47,18 @@ ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite an existin
 ModelOption = Annotated[
     str | None,
     typer.Option(
-        "--model", metavar="NAME|PATH", help="Compare recorded token counts by this model's tokenizer."
+        "--model",
+        metavar="NAME|PATH",
+        help="Compare recorded token counts by this model's tokenizer; for traces of lengths: make text for it.",
+    ),
+]
+SeedOption = Annotated[int, typer.Option("--seed", help="Traces of lengths: which text is made.")]
+MaxPromptOption = Annotated[
+    int | None,
+    typer.Option(
+        "--max-prompt",
+        metavar="N",
+        help="Traces of lengths: end a chat before its first prompt of more tokens.",
     ),
 ]
 ReportFormatOption = Annotated[str, typer.Option("--report-format", help="text or json.")]
@@ -67,6 +78,8 @@ def import_command(
     keep_head: HeadOption = False,
     force: ForceOption = False,
     model: ModelOption = None,
+    seed: SeedOption = 0,
+    max_prompt: MaxPromptOption = None,
     report_format: ReportFormatOption = "text",
 ) -> None:
     """Import the recording of an agent as a trace file; docs/traces.md lists the formats."""
@@ -74,13 +87,14 @@ def import_command(
     from edge_agentic.importers.formats import check_name
     from edge_agentic.importers.report_text import report_text
     from edge_agentic.importers.rows import Limits
+    from edge_agentic.importers.shape_text import Synthesis
     from edge_agentic.importers.tool_schemas import read_system, read_tools
     from edge_agentic.importers.trajectories import Options
 
     if report_format not in ("text", "json"):
         raise InputError(f"--report-format {report_format!r} is unknown; expected text or json.")
     check_name(format_name)
-    _check_limits(max_delay, max_tokens, min_turns)
+    _check_limits(max_delay, max_tokens, min_turns, max_prompt)
     options = Options(
         limits=Limits(max_delay_s=max_delay, max_tokens=max_tokens, keep_head=keep_head),
         system=read_system(system) if system else None,
@@ -91,18 +105,27 @@ def import_command(
     with ExitStack() as stack:
         # Opened first: a model that is not there must not be noticed behind a finished import.
         engine = stack.enter_context(closing(planner(EngineOptions(model=model)))) if model else None
-        report = import_trace(source, output, options, format_name=format_name, force=force)
+        synthesis = (
+            Synthesis(model=model, plan=engine.plan, seed=seed, longest=max_prompt)
+            if engine and model
+            else None
+        )
+        report = import_trace(
+            source, output, options, format_name=format_name, force=force, synthesis=synthesis
+        )
         report = _counted(report, engine, model) if engine and model else report
     print(json.dumps(asdict(report), indent=2) if report_format == "json" else safe_text(report_text(report)))
 
 
-def _check_limits(max_delay: float, max_tokens: int, min_turns: int) -> None:
+def _check_limits(max_delay: float, max_tokens: int, min_turns: int, max_prompt: int | None) -> None:
     if not 0 <= max_delay < float("inf"):
         raise InputError(f"--max-delay is {max_delay}; expected a number of seconds from 0.")
     if max_tokens < 1:
         raise InputError(f"--max-tokens is {max_tokens}; expected a number of tokens from 1.")
     if min_turns < 1:
         raise InputError(f"--min-turns is {min_turns}; expected a number of turns from 1.")
+    if max_prompt is not None and max_prompt < 1:
+        raise InputError(f"--max-prompt is {max_prompt}; expected a number of tokens from 1.")
 
 
 def _counted(report: "Report", engine: "Engine", model: str) -> "Report":

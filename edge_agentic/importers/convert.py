@@ -13,15 +13,23 @@ from edge_agentic.importers.files import files_of, read_file
 from edge_agentic.importers.formats import read_as
 from edge_agentic.importers.normal import Notes, Session
 from edge_agentic.importers.report import Report, make_report
+from edge_agentic.importers.shape import NEEDS_MODEL, SHAPES
+from edge_agentic.importers.shape_text import Synthesis, note_exactness
 from edge_agentic.importers.source import Source
 from edge_agentic.importers.trajectories import Options, name_and_link
-from edge_agentic.trace import check_trace
+from edge_agentic.trace import Trace, check_trace
 
 _SHOWN = 5
 
 
 def import_trace(
-    source: Path, output: Path, options: Options, *, format_name: str | None = None, force: bool = False
+    source: Path,
+    output: Path,
+    options: Options,
+    *,
+    format_name: str | None = None,
+    force: bool = False,
+    synthesis: Synthesis | None = None,
 ) -> Report:
     """Import a recording, write it as a trace file and return what was done.
 
@@ -30,7 +38,7 @@ def import_trace(
     """
     _check_output(source, output, force)
     notes = Notes()
-    groups = _read(source, format_name, notes)
+    groups = _read(source, format_name, synthesis, notes)
     taken: set[str] = set()
     named = [
         each
@@ -39,9 +47,11 @@ def import_trace(
     ]
     if not named:
         raise InputError(_nothing(source, groups, notes))
-    metadata = _metadata(source, list(groups))
-    sha256, warnings = _write(output, [metadata, *(row for each in named for row in each.rows)], len(named))
-    return make_report(source, output, sha256, list(groups), named, notes, warnings, options)
+    metadata = _metadata(source, list(groups), synthesis)
+    trace = _write(output, [metadata, *(row for each in named for row in each.rows)], len(named))
+    if synthesis:
+        note_exactness(synthesis, named, trace.trajectories, notes)
+    return make_report(source, output, trace, list(groups), named, notes, options)
 
 
 def _check_output(source: Path, output: Path, force: bool) -> None:
@@ -56,7 +66,9 @@ def _check_output(source: Path, output: Path, force: bool) -> None:
         raise InputError(f"{output}: is the recording itself; name another file for the trace.")
 
 
-def _read(source: Path, format_name: str | None, notes: Notes) -> dict[str, list[Session]]:
+def _read(
+    source: Path, format_name: str | None, synthesis: Synthesis | None, notes: Notes
+) -> dict[str, list[Session]]:
     """Return the sessions of all files by format. One bad file of a folder is named in the report."""
     by_format: dict[str, list[Source]] = {}
     refused: list[str] = []
@@ -69,6 +81,8 @@ def _read(source: Path, format_name: str | None, notes: Notes) -> dict[str, list
             continue
         if form is None:
             refused.append(refusal(read))
+        elif form in SHAPES and synthesis is None:
+            refused.append(f"{path}: {NEEDS_MODEL}")
         else:
             by_format.setdefault(form, []).append(read)
     if not by_format:
@@ -78,7 +92,7 @@ def _read(source: Path, format_name: str | None, notes: Notes) -> dict[str, list
         notes.remark(f"Left out: {text}")
     if len(refused) > _SHOWN:
         notes.remark(f"Left out: {len(refused) - _SHOWN} more files.")
-    return {form: read_as(form, sources, notes) for form, sources in by_format.items()}
+    return {form: read_as(form, sources, notes, synthesis) for form, sources in by_format.items()}
 
 
 def _nothing(source: Path, groups: Mapping[str, Sequence[Session]], notes: Notes) -> str:
@@ -90,7 +104,8 @@ def _nothing(source: Path, groups: Mapping[str, Sequence[Session]], notes: Notes
     )
 
 
-def _metadata(source: Path, formats: Sequence[str]) -> dict[str, Any]:
+def _metadata(source: Path, formats: Sequence[str], synthesis: Synthesis | None) -> dict[str, Any]:
+    made = synthesis.describe() if synthesis and set(formats) & set(SHAPES) else {}
     return {
         "_type": "dataset_metadata",
         "name": source.name,
@@ -98,11 +113,12 @@ def _metadata(source: Path, formats: Sequence[str]) -> dict[str, Any]:
         "agent": ", ".join(formats),
         "imported_at": datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "schema_version": 1,
+        **made,
     }
 
 
-def _write(output: Path, rows: Sequence[Mapping[str, Any]], trajectories: int) -> tuple[str, list[str]]:
-    """Write, load with the project's loader, then move into place. Returns SHA-256 and warnings."""
+def _write(output: Path, rows: Sequence[Mapping[str, Any]], trajectories: int) -> Trace:
+    """Write, load with the project's loader, then move into place. Returns what was loaded."""
     part = output.with_name(f".{output.name}.{os.getpid()}.part")
     try:
         with part.open("x", encoding="utf-8", newline="\n") as file:
@@ -116,7 +132,7 @@ def _write(output: Path, rows: Sequence[Mapping[str, Any]], trajectories: int) -
         raise InputError(f"{output}: cannot be written ({error.strerror}); name another file.") from error
     finally:
         part.unlink(missing_ok=True)
-    return trace.sha256, [problem.describe(output) for problem in trace.warnings]
+    return trace
 
 
 def _lines(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:

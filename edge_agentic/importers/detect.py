@@ -15,8 +15,6 @@ _REFUSED = {
     "native": "it is a trace file already; use it as it is, `edge-agentic traces validate` checks it",
     "codex exec": "it is the output of `codex exec --json`, which holds no prompts; import the session below "
     "~/.codex/sessions instead",
-    "lengths": "it holds only lengths and times and no text (a Weka, Mooncake or TraceLab trace), so there is "
-    "nothing to put to a model",
     "langfuse": "it is a Langfuse export; export the spans as OTLP JSON instead",
     "aider analytics": "it is Aider's analytics, which hold counts and no text; record the requests at a proxy",
     "base state": "it is the state of an OpenHands conversation, not its events; name the folder `events` beside it",
@@ -87,9 +85,9 @@ _BY_KEYS: tuple[tuple[str, set[str]], ...] = (
     ("native", {"conversation_id", "turn", "role"}),
     ("otlp", {"resourceSpans"}),
     ("otlp", {"gen_ai.operation.name"}),
-    ("lengths", {"hash_id_scope", "requests"}),
-    ("lengths", {"input_length", "output_length"}),
-    ("lengths", {"round_index", "prefix_tokens"}),
+    ("weka", {"hash_id_scope", "requests"}),
+    ("mooncake", {"input_length", "output_length"}),
+    ("tracelab", {"round_index", "prefix_tokens"}),
     ("lmcache", {"input", "output", "timestamp", "session_id"}),
     ("swe-agent", {"trajectory", "history"}),
     ("inspect", {"eval", "samples"}),

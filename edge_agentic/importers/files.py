@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 from bfcl_gate.errors import InputError
+from edge_agentic.importers.llama_server_log import read_server_log
 from edge_agentic.importers.normal import Notes
 from edge_agentic.importers.source import (
     MAX_DOCUMENT_BYTES,
@@ -15,11 +16,13 @@ from edge_agentic.importers.source import (
     Record,
     Source,
     parse_json,
+    read_bytes,
     read_source,
 )
+from edge_agentic.importers.yaml_cassette import is_cassette, parse_yaml
 
 MAX_TOTAL_BYTES = 2**30
-_ENDINGS = (".json", ".jsonl", ".ndjson", ".traj", ".eval", ".db", ".har", ".gz")
+_ENDINGS = (".json", ".jsonl", ".ndjson", ".traj", ".eval", ".db", ".har", ".gz", ".yaml", ".yml")
 _SIDECARS = (".meta.json", ".part", "-wal", "-shm")
 
 
@@ -45,7 +48,7 @@ def files_of(source: Path) -> list[Path]:
 
 
 def read_file(path: Path, notes: Notes) -> Source:
-    """Read a JSON, JSON Lines, gzip, SQLite or zip file. Raises InputError where it is none of these."""
+    """Read JSON, JSON Lines, YAML, a llama-server log, SQLite or zip. Raises InputError for anything else."""
     try:
         with path.open("rb") as file:
             start = file.read(16)
@@ -56,7 +59,28 @@ def read_file(path: Path, notes: Notes) -> Source:
         return _database(path)
     if start.startswith(b"PK\x03\x04"):
         return _archive(path)
-    return read_source(path, notes)
+    data = read_bytes(path)
+    return _cassette(path, data) or _server_log(path, data) or read_source(path, data, notes)
+
+
+def _cassette(path: Path, data: bytes) -> Source | None:
+    """Read a YAML cassette."""
+    if not is_cassette(data):
+        return None
+    try:
+        value = parse_yaml(data)
+    except ValueError as error:
+        raise InputError(f"{path}: this YAML cassette is damaged or too large ({error}).") from error
+    return Source(path=path, records=(Record(line=1, value=value),), is_document=True)
+
+
+def _server_log(path: Path, data: bytes) -> Source | None:
+    """Read the log of llama.cpp's server."""
+    if b"log_server_r: request:" not in data:
+        return None
+    requests = read_server_log(data.decode("utf-8", errors="replace"))
+    records = tuple(Record(line=line, value=value) for line, value in requests)
+    return Source(path=path, records=records) if records else None
 
 
 def _database(path: Path) -> Source:

@@ -5,6 +5,8 @@ from importlib import import_module
 
 from bfcl_gate.errors import InputError
 from edge_agentic.importers.normal import Notes, Session
+from edge_agentic.importers.shape import SHAPES, read_shapes
+from edge_agentic.importers.shape_text import Synthesis
 from edge_agentic.importers.source import Source
 
 FORMATS = {
@@ -26,6 +28,9 @@ FORMATS = {
     "tau-bench": "tau_bench",
     "lmcache": "lmcache",
     "abench": "abench",
+    "mooncake": "shape",
+    "weka": "shape",
+    "tracelab": "shape",
 }
 
 
@@ -35,8 +40,12 @@ def check_name(name: str | None) -> None:
         raise InputError(f"--format {name!r} is unknown; expected one of {', '.join(sorted(FORMATS))}.")
 
 
-def read_as(name: str, sources: Sequence[Source], notes: Notes) -> list[Session]:
-    """Read sources of one format into sessions."""
+def read_as(
+    name: str, sources: Sequence[Source], notes: Notes, synthesis: Synthesis | None = None
+) -> list[Session]:
+    """Read sources of one format into sessions; `synthesis` makes text for those that hold lengths only."""
+    if name in SHAPES:
+        return read_shapes(name, sources, synthesis, notes)
     module = import_module(f"edge_agentic.importers.{FORMATS[name]}")
     read: Callable[[Sequence[Source], Notes], list[Session]] = module.read
     return read(sources, notes)

@@ -38,10 +38,14 @@ SplitReason = Literal["compaction", "rewind", "subagent", "fork", "history_rewri
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserText:
-    """Text put to the model that is no tool result; `kind` says who put it there."""
+    """Text put to the model that is no tool result; `kind` says who put it there.
+
+    `wait` is a recorded wait before it in seconds, and where it is from; a user's time to think is none.
+    """
 
     text: str
     kind: str = "user"
+    wait: tuple[float, str] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +73,8 @@ class ToolResult:
 class Reply:
     """One answer of the model, or a part of one: parts with an equal `key` are one model call.
 
-    `failed` marks an attempt whose text was thrown away and asked again.
+    `failed` marks an attempt whose text was thrown away and asked again. `limit` is the longest answer (tokens)
+    to be asked for in its place, where that is not the limit of the whole import.
     """
 
     text: str = ""
@@ -81,6 +86,7 @@ class Reply:
     output_tokens: int | None = None
     finish: str | None = None
     failed: bool = False
+    limit: int | None = None
 
 
 Item = UserText | ToolResult | Reply
@@ -88,7 +94,10 @@ Item = UserText | ToolResult | Reply
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """One conversation. `parent` is the id of the session it came from, `spawn_call` the call that began it."""
+    """One conversation. `parent` is the id of the session it came from, `spawn_call` the call that began it.
+
+    `synthetic` marks one whose texts were made up for a trace of lengths.
+    """
 
     id: str
     items: tuple[Item, ...]
@@ -99,6 +108,7 @@ class Session:
     split_reason: SplitReason | None = None
     spawn_call: str | None = None
     max_tokens: int | None = None
+    synthetic: bool = False
 
 
 class Notes:

@@ -22,6 +22,8 @@ def exports_of(sources: Sequence[Source], notes: Notes) -> Iterator[Export]:
             tree.append(source)
         else:
             yield from _stream(values, source.stem, notes)
+    if len(tree) == 1:
+        notes.remark("It is one piece of a session in OpenCode's storage; name the folder `storage` itself.")
     yield from _tree(tree)
 
 

@@ -10,10 +10,14 @@ from edge_agentic.importers.normal import REPAIRS, Notes
 from edge_agentic.importers.rows import Row
 from edge_agentic.importers.secrets import secrets_in
 from edge_agentic.importers.trajectories import Named, Options
+from edge_agentic.trace import Trace
 
 _CHARACTERS_PER_TOKEN = 2.0
 """Fewer characters than this for each recorded token: a part of the recorded prompt is not there.
 English and code have about 3 to 4, so what is found missing is certain, and a small part goes unnoticed."""
+
+_STORED = (("system", "system prompt"), ("tools", "tool schemas"))
+"""What agents put into a prompt and often do not store: field of a row, and its name for a reader."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,21 +47,20 @@ class Report:
 def make_report(
     source: Path,
     output: Path,
-    sha256: str,
+    trace: Trace,
     formats: Sequence[str],
     named: Sequence[Named],
     notes: Notes,
-    warnings: Sequence[str],
     options: Options,
 ) -> Report:
-    """Count what was written. `warnings` come from the project's loader."""
+    """Count what was written; `trace` is what the project's loader made of it."""
     rows = [row for each in named for row in each.rows]
     reasons = [each.session.split_reason for each in named if each.session.split_reason]
-    prompts = tuple(found for each in named if (found := _prompt_sizes(each)))
+    prompts = tuple(found for each in named if (found := _prompt_sizes(each)) and not each.session.synthetic)
     return Report(
         source=str(source),
         output=str(output),
-        sha256=sha256,
+        sha256=trace.sha256,
         formats=tuple(formats),
         counts=_counts(named, rows),
         repairs={code: notes.repairs[code] for code in REPAIRS if notes.repairs[code]},
@@ -68,7 +71,7 @@ def make_report(
         splits={reason: reasons.count(reason) for reason in sorted(set(reasons))},
         secrets=secrets_in(rows),
         remarks=tuple(notes.remarks),
-        warnings=tuple(warnings),
+        warnings=tuple(problem.describe(output) for problem in trace.warnings),
     )
 
 
@@ -85,7 +88,7 @@ def _missing(named: Sequence[Named], prompts: Sequence[Mapping[str, Any]], optio
     """Return what the agent's prompts held and these do not, with what can be done."""
     found = []
     total = len(named)
-    for field, what in (("system", "system prompt"), ("tools", "tool schemas")):
+    for field, what in _STORED:
         lacking = [each for each in named if not each.rows[0].get(field) and _uses(each, field)]
         given = sum(bool(getattr(options, field)) and not getattr(each.session, field) for each in named)
         if lacking:
@@ -121,6 +124,8 @@ def _missing(named: Sequence[Named], prompts: Sequence[Mapping[str, Any]], optio
 
 
 def _uses(each: Named, field: str) -> bool:
+    if each.session.synthetic:
+        return False
     return field == "system" or any(row.get("tool_calls") for row in each.rows)
 
 
@@ -151,6 +156,7 @@ def _prompt_sizes(each: Named) -> dict[str, Any] | None:
     falls = [before - after for before, after in pairwise(tokens)]
     return {
         "trajectory": each.id,
+        "lacks": [what for field, what in _STORED if not head.get(field) and _uses(each, field)],
         "requests_with_counts": len(points),
         "first_turn": points[0][2],
         "last_turn": points[-1][2],
@@ -174,7 +180,8 @@ def _characters(row: Row) -> int:
 
 
 def _delays(rows: Sequence[Row]) -> dict[str, float | int]:
-    kept = [row["delay_seconds"] for row in rows if "delay_seconds" in row]
+    waits = [row for row in rows if row["role"] == "tool" or "delay_seconds" in row]
+    kept = [row["delay_seconds"] for row in waits if "delay_seconds" in row]
     removed = [
         row["recorded_delay_seconds"] - row["delay_seconds"]
         for row in rows
@@ -182,7 +189,7 @@ def _delays(rows: Sequence[Row]) -> dict[str, float | int]:
     ]
     return {
         "known": len(kept),
-        "unknown": sum(row["role"] == "tool" for row in rows) - len(kept),
+        "unknown": len(waits) - len(kept),
         "kept_s": round(sum(kept), 3),
         "removed_s": round(sum(value for value in removed if value > 0), 3),
     }

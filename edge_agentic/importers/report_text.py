@@ -1,12 +1,13 @@
 """The import report as text."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from edge_agentic.importers.normal import REPAIRS
 from edge_agentic.importers.report import Report
 
 _WARNINGS_SHOWN = 5
+_PROMPTS_SHOWN = 10
 
 
 def report_text(report: Report) -> str:
@@ -23,7 +24,7 @@ def _lines(report: Report) -> Iterator[str]:
     )
     delays = report.delays
     yield (
-        f"  waits known for {delays['known']:,} tool rows, unknown for {delays['unknown']:,}; kept "
+        f"  waits known for {delays['known']:,} rows, unknown for {delays['unknown']:,}; kept "
         f"{delays['kept_s']:,.3f} s, cut off {delays['removed_s']:,.3f} s"
     )
     yield f"  sha256 {report.sha256}"
@@ -32,7 +33,7 @@ def _lines(report: Report) -> Iterator[str]:
     yield from _table("Repairs", [(f"{code} {REPAIRS[code]}", n) for code, n in report.repairs.items()])
     yield from _table("Records left out", list(report.skipped.items()))
     yield from _list("Missing", report.missing)
-    yield from _list("Prompts", tuple(_prompt(each) for each in report.prompts if "tokenizer" in each))
+    yield from _prompts([each for each in report.prompts if "tokenizer" in each])
     yield from _list("Remarks", report.remarks)
     if report.secrets:
         found = ", ".join(f"{kind} ({n})" for kind, n in report.secrets.items())
@@ -42,12 +43,28 @@ def _lines(report: Report) -> Iterator[str]:
         yield from (f"  {text}" for text in report.warnings[:_WARNINGS_SHOWN])
 
 
+def _prompts(counted: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Say what is missing from the prompts, by the tokenizer of a model that is hardly the recorded one."""
+    if counted:
+        name = counted[0]["tokenizer"]
+        title = (
+            f"Prompts in tokens, recorded and here (by the tokenizer of {name}; the recorded one may differ)"
+        )
+        more = len(counted) - _PROMPTS_SHOWN
+        shown = [_prompt(each) for each in counted[:_PROMPTS_SHOWN]]
+        yield from _list(
+            title, (*shown, f"and {more} more; --report-format json has all") if more > 0 else tuple(shown)
+        )
+
+
 def _prompt(sizes: Mapping[str, Any]) -> str:
-    ends = (
-        f"{end} recorded {sizes[f'{end}_input_tokens']:,}, here {sizes[f'{end}_tokens']:,} tokens"
-        for end in ("first", "last")
-    )
-    return f"{sizes['trajectory']}: {'; '.join(ends)} (by the tokenizer of {sizes['tokenizer']})"
+    ends = []
+    for end in ("first", "last"):
+        recorded, here = sizes[f"{end}_input_tokens"], sizes[f"{end}_tokens"]
+        gap = f"{recorded - here:,} missing" if recorded > here else f"{here - recorded:,} more"
+        ends.append(f"{end} {recorded:,} recorded, {here:,} here, {gap}")
+    lacks = f" (no {', no '.join(sizes['lacks'])})" if sizes["lacks"] else ""
+    return f"{sizes['trajectory']}: {'; '.join(ends)}{lacks}"
 
 
 def _table(title: str, rows: list[tuple[str, int]]) -> Iterator[str]:

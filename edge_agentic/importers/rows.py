@@ -59,7 +59,7 @@ def build_rows(session: Session, limits: Limits, notes: Notes) -> list[Row]:
     _end(chat, tail)
     rows = [row for turn in chat.turns for row in (turn.client, _assistant(turn, notes))]
     if rows:
-        rows[0] = {**rows[0], **_head(session, limits)}
+        rows[0] = {**_head(session, limits), **rows[0]}
     return rows
 
 
@@ -93,6 +93,8 @@ def _add(chat: _Chat, step: Step) -> None:
         last.reply = joined(last.reply, step.reply, "\n\n")
         last.calls += calls
     else:
+        if step.reply.limit:
+            client["max_new_tokens"] = step.reply.limit
         chat.turns.append(_Turn(client=client, reply=step.reply, calls=calls))
     _name_repairs(chat.turns[-1].client, chat.notes, before)
 
@@ -114,7 +116,9 @@ def _client(chat: _Chat, new: Sequence[UserText | ToolResult]) -> Row | None:
         return None
     if len(texts) > 1:
         chat.notes.repair("R1", len(texts) - 1)
-    return {"role": "user", "content": "\n\n".join(item.text for item in texts)}
+    row: Row = {"role": "user", "content": "\n\n".join(item.text for item in texts)}
+    waits = [item.wait for item in texts if item.wait is not None]
+    return {**row, **_kept(chat, sum(wait for wait, _ in waits), waits[0][1])} if waits else row
 
 
 def _tool_row(chat: _Chat, results: Sequence[ToolResult], texts: Sequence[UserText]) -> Row:
@@ -132,10 +136,12 @@ def _tool_row(chat: _Chat, results: Sequence[ToolResult], texts: Sequence[UserTe
 def _delay(chat: _Chat, results: Iterable[ToolResult]) -> Row:
     """Return the wait of the agent for its tools, clamped to [0, the cap] (R19)."""
     wait, source = _wait(chat.turns[-1].reply, list(results))
-    if wait is None:
-        return {"delay_source": "none"}
+    return {"delay_source": "none"} if wait is None else _kept(chat, wait, source)
+
+
+def _kept(chat: _Chat, wait: float, source: str) -> Row:
     kept = min(max(0.0, wait), chat.limits.max_delay_s)
-    row = {"delay_seconds": round(kept, 6), "delay_source": source}
+    row: Row = {"delay_seconds": round(kept, 6), "delay_source": source}
     if kept != wait:
         chat.notes.repair("R19")
         row["recorded_delay_seconds"] = round(wait, 6)

@@ -50,14 +50,23 @@ class Source:
     def stem(self) -> str:
         """The file's name without the endings recordings have."""
         stem = self.path.name
-        for ending in (".gz", ".jsonl", ".json", ".traj", ".eval", ".trajectory"):
+        for ending in (
+            ".gz",
+            ".jsonl",
+            ".json",
+            ".yaml",
+            ".yml",
+            ".traj",
+            ".eval",
+            ".trajectory",
+            ".cassette",
+        ):
             stem = stem.removesuffix(ending)
         return stem or "trace"
 
 
-def read_source(path: Path, notes: Notes) -> Source:
-    """Read a file of JSON. Raises InputError where it is too large or holds no JSON at all."""
-    data = _bytes(path)
+def read_source(path: Path, data: bytes, notes: Notes) -> Source:
+    """Read a file's bytes as JSON. Raises InputError where it is too large or holds no JSON at all."""
     for magic, meaning in _MEANINGS.items():
         if data.startswith(magic):
             raise InputError(f"{path}: cannot be imported: {meaning}.")
@@ -82,10 +91,10 @@ def read_source(path: Path, notes: Notes) -> Source:
 
 
 def _no_json(data: bytes) -> str:
-    if b"interactions:" in data[:4096]:
+    if b"log_server_r: " in data:
         return (
-            "It looks like a cassette in YAML; convert it to JSON first, for instance with "
-            "`python -c 'import json, sys, yaml; json.dump(yaml.safe_load(sys.stdin), sys.stdout)'`."
+            "It is a log of llama.cpp's server without the bodies of its requests; start it with `llama-server -v`, "
+            "or record at a proxy."
         )
     if b"# aider chat started at" in data[:4096]:
         return (
@@ -95,7 +104,8 @@ def _no_json(data: bytes) -> str:
     return "docs/traces.md names the files that agents write."
 
 
-def _bytes(path: Path) -> bytes:
+def read_bytes(path: Path) -> bytes:
+    """Return what is in a file, unpacked where it is gzip. Raises InputError where that cannot be, or is nothing."""
     try:
         with path.open("rb") as file:
             data = _limited(file, path)
@@ -161,9 +171,21 @@ def _loads(raw: bytes, notes: Notes) -> Any:
 def parse_json(document: str) -> Any:
     """Parse JSON of unknown origin. Raises ValueError also where it is nested too deeply."""
     try:
-        value = json.loads(document, parse_constant=lambda _: None, parse_float=_finite)
+        return _not_deep(json.loads(document, parse_constant=lambda _: None, parse_float=_finite))
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
+
+
+def parse_json_at(text: str, start: int) -> Any:
+    """Parse the JSON value that begins at a position of a text, whatever follows it. Raises ValueError."""
+    decoder = json.JSONDecoder(parse_constant=lambda _: None, parse_float=_finite)
+    try:
+        return _not_deep(decoder.raw_decode(text, start)[0])
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+
+
+def _not_deep(value: Any) -> Any:
     if too_deep(value):
         raise ValueError("nested too deeply")
     return value

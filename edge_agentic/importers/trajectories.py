@@ -43,9 +43,7 @@ def name_and_link(
     names = _names([session.id for session in sessions], taken)
     built: list[Named] = []
     for session, name in zip(sessions, names, strict=True):
-        filled = replace(
-            session, system=session.system or options.system, tools=session.tools or options.tools
-        )
+        filled = _filled(session, options, notes)
         own = Notes()
         rows = build_rows(filled, options.limits, own)
         if len(rows) < 2 * options.min_turns:
@@ -57,6 +55,14 @@ def name_and_link(
         built.append(Named(id=name, session=session, rows=tuple(rows)))
     by_session = {each.session.id: each for each in reversed(built)}
     return [_finished(each, by_session, origin) for each in built]
+
+
+def _filled(session: Session, options: Options, notes: Notes) -> Session:
+    if session.synthetic:
+        if options.system or options.tools:
+            notes.remark("--system and --tools are not used: a trace of lengths has them in its lengths.")
+        return session
+    return replace(session, system=session.system or options.system, tools=session.tools or options.tools)
 
 
 def _names(ids: Sequence[str], taken: set[str]) -> list[str]:

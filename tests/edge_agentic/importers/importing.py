@@ -4,15 +4,23 @@ import json
 from pathlib import Path
 from typing import Any
 
+from bfcl_gate.model.scripted_engine import ScriptedEngine
 from edge_agentic.importers.convert import import_trace
 from edge_agentic.importers.normal import Item, Notes, Reply, Session, ToolCall, ToolResult, UserText
 from edge_agentic.importers.report import Report
 from edge_agentic.importers.rows import Limits, Row, build_rows
+from edge_agentic.importers.shape_text import Synthesis
 from edge_agentic.importers.trajectories import Options
 from edge_agentic.trace import read_trace
 
 Rows = dict[str, list[Row]]
 """The rows of each trajectory of a trace file, without the extra keys that every row may have."""
+
+RECORDINGS = {path.name: path for path in sorted((Path(__file__).parent / "recordings").iterdir())}
+"""Small recordings of our own, one at least in each format; the name begins with the format's."""
+
+SYNTHESIS = Synthesis(model="scripted", plan=ScriptedEngine(lambda request: "").plan)
+"""Texts for traces of lengths, for an engine whose tokens are words."""
 
 EXTRA = (
     "conversation_id",
@@ -42,7 +50,9 @@ def run(source: Path, **options: Any) -> tuple[list[Row], Report]:
     output = source.parent / "imported.trace"
     format_name = options.pop("format_name", None)
     options.setdefault("limits", Limits())
-    report = import_trace(source, output, Options(**options), format_name=format_name, force=True)
+    report = import_trace(
+        source, output, Options(**options), format_name=format_name, force=True, synthesis=SYNTHESIS
+    )
     assert not read_trace(output).errors
     rows = [json.loads(line) for line in output.read_text(encoding="utf-8").splitlines()]
     assert rows[0]["_type"] == "dataset_metadata"

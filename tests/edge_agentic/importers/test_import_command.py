@@ -147,7 +147,7 @@ def test_an_existing_output_is_kept_without_force(tmp_path: Path) -> None:
         (b"\x28\xb5\x2f\xfdxx", "compressed with zstd"),
         (b"\xff\xfe{\x00}\x00", "it is UTF-16"),
         (b"\x1f\x8bxx", "cannot read it"),
-        (b"interactions:\n- request:\n", "cassette in YAML"),
+        (b"interactions:\n- request:\n", "record without messages (1)"),
         (b"# aider chat started at 2026-01-01\n", "Aider's Markdown history"),
         (b'{"a": 1}\n', "its format is not known (first record: a)"),
         (b"[]", "its format is not known (first record: list)"),
