@@ -15,7 +15,15 @@ from threading import Event, Lock, Thread
 from types import TracebackType
 from typing import Any
 
-from bfcl_gate.model.scripted_server.dialects import BUILD, DIALECTS, Prompt, Said, Step, steps_of
+from bfcl_gate.model.scripted_server.dialects import (
+    BUILD,
+    DIALECTS,
+    Prompt,
+    Said,
+    Step,
+    document_of,
+    steps_of,
+)
 from bfcl_gate.model.scripted_server.exchange import Exchange
 from bfcl_gate.model.scripted_server.faults import FAULTS, ScriptedFault
 from bfcl_gate.model.scripted_server.plays import OVERFLOW
@@ -158,7 +166,8 @@ class ScriptedServer:
             fault = self._fault(received)
             prompt = counted(self._count(_prompt_of(body)), self._quirks)
         exchange = self._exchange(http, received, prompt)
-        refused = refusal(Asked(received.number, body), self._quirks)
+        asked = Asked(received.number, body)
+        refused = refusal(asked, self._quirks)
         if self._api_key is not None and headers.get("authorization") != f"Bearer {self._api_key}":
             exchange.document({"error": {"message": "invalid key"}}, 401)
         elif fault is not None:
@@ -168,6 +177,9 @@ class ScriptedServer:
         elif prompt.tokens > self._ctx:
             counts = {"n_prompt_tokens": prompt.tokens, "n_ctx": self._ctx}
             exchange.document({"error": {**OVERFLOW, **counts}}, 400)
+        elif not body.get("stream"):
+            answer = said(self._script, asked, self._quirks)
+            exchange.document(document_of(answer, limited(body, self._quirks), prompt))
         else:
             exchange.begin()
             exchange.answer()
@@ -226,6 +238,9 @@ def _requests_to(server: ScriptedServer) -> type[BaseHTTPRequestHandler]:
         disable_nagle_algorithm = True
 
         def do_GET(self) -> None:
+            server.tell(self)
+
+        def do_HEAD(self) -> None:
             server.tell(self)
 
         def do_POST(self) -> None:

@@ -61,12 +61,8 @@ def steps_of(
     said: Said, body: Mapping[str, Any], prompt: Prompt, dialect: str, *, whole_calls: bool = False
 ) -> Iterator[Step]:
     """Yield an answer's chunks in the order and grouping of the dialect, cut at the request's token limit."""
-    limit = body.get("max_completion_tokens") or 128
-    pieces = pieces_of(said, whole_calls=whole_calls)
-    cut = len(pieces) >= limit
-    pieces = pieces[:limit]
-    finish = "length" if cut else "tool_calls" if said.calls else "stop"
-    output_tokens = len(pieces) + (not cut)
+    pieces, finish, output_tokens = _cut(pieces_of(said, whole_calls=whole_calls), said, body)
+    cut = finish == "length"
     role = {"role": "assistant", "content": None}
     if dialect == "openai":
         yield False, [chunk(body, delta=role)]
@@ -79,6 +75,29 @@ def steps_of(
     elif (body.get("stream_options") or {}).get("include_usage"):
         last.append({**chunk(body), "usage": usage(prompt, output_tokens)})
     yield not cut, last
+
+
+def _cut(pieces: list[Piece], said: Said, body: Mapping[str, Any]) -> tuple[list[Piece], str, int]:
+    """Return the pieces within the request's token limit, why the answer ends, and its tokens."""
+    limit = body.get("max_completion_tokens") or body.get("max_tokens") or 128
+    if len(pieces) >= limit:
+        return pieces[:limit], "length", limit
+    return pieces, "tool_calls" if said.calls else "stop", len(pieces) + 1
+
+
+def document_of(said: Said, body: Mapping[str, Any], prompt: Prompt) -> dict[str, Any]:
+    """Return an answer in one piece, as a request that does not ask for a stream gets it."""
+    pieces, finish, output_tokens = _cut(pieces_of(said, whole_calls=True), said, body)
+    message: dict[str, Any] = {"role": "assistant", "content": None}
+    for piece in pieces:
+        for key, value in piece.items():
+            message[key] = (message.get(key) or value[:0]) + value
+    return {
+        **chunk(body),
+        "object": "chat.completion",
+        "choices": [{"index": 0, "message": message, "finish_reason": finish}],
+        "usage": usage(prompt, output_tokens),
+    }
 
 
 def chunk(

@@ -64,7 +64,8 @@ class Exchange:
         for name, text in {"Content-Type": content, "Content-Length": str(len(data)), **headers}.items():
             self.http.send_header(name.replace("_", "-"), text)
         self.http.end_headers()
-        self.raw(data)
+        if self.http.command != "HEAD":
+            self.raw(data)
 
     def answer(self, steps: Iterable[Step] | None = None, *, done: bool = True) -> None:
         """Give the right answer, or that part of it; tokens keep their pace although sending them takes time."""
