@@ -66,8 +66,10 @@ def read_call(call: Mapping[str, Any]) -> ToolCall:
 
 
 def usage_of(body: Mapping[str, Any]) -> tuple[int | None, int | None]:
-    """Return the input and output tokens that a reply states, in OpenAI's or Anthropic's names."""
-    usage = obj(body.get("usage"))
+    """Return the input and output tokens that a reply states, in OpenAI's, llama.cpp's or Anthropic's names."""
+    usage, timings = obj(body.get("usage")), obj(body.get("timings"))
+    if timings and not usage:
+        return tokens(timings, "prompt_n", "cache_n"), tokens(timings, "predicted_n")
     if "prompt_tokens" in usage or "completion_tokens" in usage:
         return tokens(usage, "prompt_tokens"), tokens(usage, "completion_tokens")
     keys = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")

@@ -32,6 +32,10 @@ class _Chain:
     reason: SplitReason | None = None
 
 
+_Asked = Mapping[bytes, Sequence[Exchange]]
+"""Every exchange by the digest of its prompt."""
+
+
 def chain(exchanges: Iterable[Exchange], name: str, notes: Notes) -> list[Session]:
     """Return one session for each series of requests in which each prompt extends the one before.
 
@@ -41,6 +45,7 @@ def chain(exchanges: Iterable[Exchange], name: str, notes: Notes) -> list[Sessio
     """
     ordered = _in_time(list(exchanges))
     prompts: dict[bytes, _Chain] = {}
+    asked: dict[bytes, list[Exchange]] = {}
     chains: list[_Chain] = []
     reason: SplitReason | None
     for exchange in ordered:
@@ -64,8 +69,9 @@ def chain(exchanges: Iterable[Exchange], name: str, notes: Notes) -> list[Sessio
             found = _Chain(exchanges=[exchange], digest=digests[-1], parent=found, reason=reason)
             chains.append(found)
         prompts[digests[-1]] = found
+        asked.setdefault(digests[-1], []).append(exchange)
     _note_systems(chains, notes)
-    return _sessions(chains, name, notes)
+    return _sessions(chains, asked, name)
 
 
 def _in_time(exchanges: list[Exchange]) -> list[Exchange]:
@@ -109,14 +115,14 @@ def _note_systems(chains: Sequence[_Chain], notes: Notes) -> None:
         )
 
 
-def _sessions(chains: Sequence[_Chain], name: str, notes: Notes) -> list[Session]:
+def _sessions(chains: Sequence[_Chain], asked: _Asked, name: str) -> list[Session]:
     names = {
         id(each): each.exchanges[0].conversation or (name if len(chains) == 1 else f"{name}.{number}")
         for number, each in enumerate(chains, start=1)
     }
     return [
         replace(
-            _session(each, names[id(each)], notes),
+            _session(each, asked, names[id(each)]),
             parent=names.get(id(each.parent)),
             split_reason=each.reason,
         )
@@ -124,11 +130,11 @@ def _sessions(chains: Sequence[_Chain], name: str, notes: Notes) -> list[Session
     ]
 
 
-def _session(each: _Chain, name: str, notes: Notes) -> Session:
+def _session(each: _Chain, asked: _Asked, name: str) -> Session:
     last = each.exchanges[-1]
     items = list(last.items)
-    replies = {len(exchange.items): exchange for exchange in each.exchanges}
-    for at, exchange in replies.items():
+    requests = _requests(each, asked)
+    for at, exchange in requests.items():
         if exchange.reply is None:
             continue
         if at == len(items):
@@ -137,12 +143,29 @@ def _session(each: _Chain, name: str, notes: Notes) -> Session:
             items[at] = _with_record(sent, exchange.reply)
     return Session(
         id=name,
-        items=tuple(_with_waits(items, replies)),
+        items=tuple(_with_waits(items, requests)),
         system=next((e.system for e in each.exchanges if e.system), None),
         tools=next((e.tools for e in each.exchanges if e.tools), ()),
         model=next((e.model for e in each.exchanges if e.model), None),
         max_tokens=next((e.max_tokens for e in each.exchanges if e.max_tokens), None),
     )
+
+
+def _requests(each: _Chain, asked: _Asked) -> dict[int, Exchange]:
+    """Return the exchange that asked for the reply at each place of the conversation.
+
+    The same prompt may have been put twice (a retry, the common beginning of two forks); then the one whose
+    reply went into this conversation counts.
+    """
+    last = each.exchanges[-1]
+    own = {len(exchange.items): exchange for exchange in each.exchanges}
+    found: dict[int, Exchange] = {}
+    for at, digest in enumerate(beginnings(last.items, last.conversation or "")):
+        sent = last.items[at] if at < len(last.items) else None
+        same = [e for e in asked.get(digest, ()) if e.reply and sent and compared(e.reply) == compared(sent)]
+        if exchange := same[0] if same else own.get(at):
+            found[at] = exchange
+    return found
 
 
 def _with_record(sent: Reply, recorded: Reply) -> Reply:

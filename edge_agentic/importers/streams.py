@@ -1,16 +1,21 @@
 """A reply that was streamed, put together again from its server-sent events."""
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from edge_agentic.importers.source import parse_json
 from edge_agentic.importers.values import arr, obj, objects, text
 
+_LINE_END = re.compile(r"\r\n|\r|\n")
+"""What ends a line of an event stream; `str.splitlines` would also cut a text at U+2028 or U+0085."""
+
 
 def read_stream(body: str) -> Mapping[str, Any]:
     """Return the reply of an event stream: a chat completion, a Responses object or an Anthropic message.
 
-    Events that are cut off are left out; {} where nothing of a reply is there.
+    Events that are cut off are left out; {} where nothing of a reply is there. An error that the server sent
+    in the stream is under `error`.
     """
     events = list(_events(body))
     for event in reversed(events):
@@ -22,7 +27,7 @@ def read_stream(body: str) -> Mapping[str, Any]:
 
 
 def _events(body: str) -> Iterator[Mapping[str, Any]]:
-    for line in body.splitlines():
+    for line in _LINE_END.split(body):
         if line.startswith("data:"):
             try:
                 event = parse_json(line[5:])
@@ -38,7 +43,7 @@ def _chat(events: list[Mapping[str, Any]]) -> Mapping[str, Any]:
     whole: dict[str, Any] = {}
     finish = None
     for event in events:
-        whole |= {key: event[key] for key in ("model", "usage", "timings") if event.get(key)}
+        whole |= {key: event[key] for key in ("model", "usage", "timings", "error") if event.get(key)}
         for choice in objects(event.get("choices"))[:1]:
             delta = obj(choice.get("delta"))
             finish = choice.get("finish_reason") or finish

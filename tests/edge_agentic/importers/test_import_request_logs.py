@@ -101,6 +101,32 @@ def test_a_second_reply_to_one_prompt_is_a_retry_and_a_later_one_a_fork(tmp_path
     assert report.repairs == {"R3": 1, "R13": 1}
 
 
+def test_two_conversations_that_begin_alike_keep_their_own_times_and_counts(tmp_path: Path) -> None:
+    """Two agents on the same task at once: each reply is told by the conversation it went into."""
+    calls = {name: {**CALLS, "tool_calls": [call_row(arguments=f'{{"command": "{name}"}}')]} for name in "ab"}
+
+    def asked(name: str, messages: list[Any], reply: Any, start: float, end: float, used: int) -> Any:
+        times = {"startTime": 1_800_000_000 + start, "endTime": 1_800_000_000 + end}
+        return {**request(*messages), "response": completion(reply, prompt_tokens=used), **times}
+
+    rows, report = run(
+        write_lines(
+            tmp_path / "log.jsonl",
+            asked("a", [ASK], calls["a"], 0, 1, 10),
+            asked("b", [ASK], calls["b"], 0.5, 2, 20),
+            asked("b", [ASK, calls["b"], RESULT], DONE, 2.7, 4, 21),
+            asked("a", [ASK, calls["a"], RESULT], DONE, 3, 5, 11),
+        )
+    )
+    trajectories = [rows[:4], rows[4:]]
+    assert [
+        (each[1]["tool_calls"][0]["function"]["arguments"], each[1]["recorded_input_tokens"])
+        for each in trajectories
+    ] == [('{"command": "b"}', 20), ('{"command": "a"}', 10)]
+    assert [each[2]["delay_seconds"] for each in trajectories] == [0.7, 2.0]
+    assert report.splits == {"fork": 1}
+
+
 def test_a_rewritten_history_is_a_trajectory_of_its_own(tmp_path: Path) -> None:
     cut = {**RESULT, "content": "[cleared]"}
     rows, report = logged(
@@ -151,6 +177,16 @@ def test_a_streamed_reply_is_put_together(tmp_path: Path) -> None:
     assert rows[1]["content"] == "let me see"
     assert rows[1]["tool_calls"] == [call_row()]
     assert (rows[1]["recorded_input_tokens"], rows[1]["recorded_finish_reason"]) == (5, "tool_calls")
+
+
+def test_only_the_line_ends_of_an_event_stream_end_its_lines(tmp_path: Path) -> None:
+    text = "a\u2028b\x85c\x0bd"
+    event = {"choices": [{"delta": {"content": text}, "finish_reason": "stop"}], "timings": {"prompt_n": 2}}
+    event["timings"] |= {"cache_n": 3, "predicted_n": 4}
+    body = f": ping\r\ndata: {json.dumps(event, ensure_ascii=False)}\r\n\r\ndata: [DONE]\r\n\r\n"
+    rows, _ = run(write_lines(tmp_path / "log.jsonl", {"request": request(ASK), "response": body}))
+    assert rows[1]["content"] == text
+    assert (rows[1]["recorded_input_tokens"], rows[1]["recorded_output_tokens"]) == (5, 4)
 
 
 def test_an_anthropic_stream_is_put_together(tmp_path: Path) -> None:
