@@ -16,6 +16,7 @@ from edge_agentic.cli.planner import planner
 if TYPE_CHECKING:
     from bfcl_gate.model.engine import Engine
     from edge_agentic.importers.report import Report
+    from edge_agentic.importers.trajectories import Options
 
 SourceArgument = Annotated[Path, typer.Argument(metavar="SOURCE", help="A recording, or a folder of them.")]
 OutputOption = Annotated[Path, typer.Option("--output", metavar="FILE", help="The trace file to write.")]
@@ -86,21 +87,17 @@ def import_command(
     from edge_agentic.importers.convert import import_trace
     from edge_agentic.importers.formats import check_name
     from edge_agentic.importers.report_text import report_text
-    from edge_agentic.importers.rows import Limits
     from edge_agentic.importers.shape_text import Synthesis
     from edge_agentic.importers.tool_schemas import read_system, read_tools
-    from edge_agentic.importers.trajectories import Options
 
-    if report_format not in ("text", "json"):
-        raise InputError(f"--report-format {report_format!r} is unknown; expected text or json.")
+    check_report_format(report_format)
     check_name(format_name)
-    _check_limits(max_delay, max_tokens, min_turns, max_prompt)
-    options = Options(
-        limits=Limits(max_delay_s=max_delay, max_tokens=max_tokens, keep_head=keep_head),
+    if max_prompt is not None and max_prompt < 1:
+        raise InputError(f"--max-prompt is {max_prompt}; expected a number of tokens from 1.")
+    options = replace(
+        options_of(max_delay, max_tokens, min_turns, strip_ansi=strip_ansi, keep_head=keep_head),
         system=read_system(system) if system else None,
         tools=read_tools(tools) if tools else (),
-        strip_ansi=strip_ansi,
-        min_turns=min_turns,
     )
     with ExitStack() as stack:
         # Opened first: a model that is not there must not be noticed behind a finished import.
@@ -117,15 +114,27 @@ def import_command(
     print(json.dumps(asdict(report), indent=2) if report_format == "json" else safe_text(report_text(report)))
 
 
-def _check_limits(max_delay: float, max_tokens: int, min_turns: int, max_prompt: int | None) -> None:
+def check_report_format(name: str) -> None:
+    """Raise InputError for a `--report-format` that does not exist."""
+    if name not in ("text", "json"):
+        raise InputError(f"--report-format {name!r} is unknown; expected text or json.")
+
+
+def options_of(
+    max_delay: float, max_tokens: int, min_turns: int, *, strip_ansi: bool, keep_head: bool = False
+) -> "Options":
+    """Return what the user chose about the rows. Raises InputError for a number out of its range."""
+    from edge_agentic.importers.rows import Limits
+    from edge_agentic.importers.trajectories import Options
+
     if not 0 <= max_delay < float("inf"):
         raise InputError(f"--max-delay is {max_delay}; expected a number of seconds from 0.")
     if max_tokens < 1:
         raise InputError(f"--max-tokens is {max_tokens}; expected a number of tokens from 1.")
     if min_turns < 1:
         raise InputError(f"--min-turns is {min_turns}; expected a number of turns from 1.")
-    if max_prompt is not None and max_prompt < 1:
-        raise InputError(f"--max-prompt is {max_prompt}; expected a number of tokens from 1.")
+    limits = Limits(max_delay_s=max_delay, max_tokens=max_tokens, keep_head=keep_head)
+    return Options(limits=limits, strip_ansi=strip_ansi, min_turns=min_turns)
 
 
 def _counted(report: "Report", engine: "Engine", model: str) -> "Report":

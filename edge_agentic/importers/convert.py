@@ -12,6 +12,7 @@ from edge_agentic.importers.detect import detect, refusal
 from edge_agentic.importers.files import files_of, read_file
 from edge_agentic.importers.formats import read_as
 from edge_agentic.importers.normal import Notes, Session
+from edge_agentic.importers.recording import JOURNAL_ENDING, RECORDING
 from edge_agentic.importers.report import Report, make_report
 from edge_agentic.importers.shape import NEEDS_MODEL, SHAPES
 from edge_agentic.importers.shape_text import Synthesis, note_exactness
@@ -36,7 +37,11 @@ def import_trace(
     Raises InputError where nothing of it can be imported, where `output` exists (without `force`), and
     where what was made does not pass the project's own loader; then nothing is left at `output`.
     """
-    _check_output(source, output, force)
+    if not source.exists():
+        raise InputError(f"{source}: there is no such file or folder; name the recording of an agent.")
+    check_output(output, force)
+    if output.exists() and output.resolve() == source.resolve():
+        raise InputError(f"{output}: is the recording itself; name another file for the trace.")
     notes = Notes()
     groups = _read(source, format_name, synthesis, notes)
     taken: set[str] = set()
@@ -54,16 +59,13 @@ def import_trace(
     return make_report(source, output, trace, list(groups), named, notes, options)
 
 
-def _check_output(source: Path, output: Path, force: bool) -> None:
-    if not source.exists():
-        raise InputError(f"{source}: there is no such file or folder; name the recording of an agent.")
+def check_output(output: Path, force: bool) -> None:
+    """Raise InputError where a trace cannot be written to `output`, or would overwrite a file unasked."""
     if output.exists() and not (force and output.is_file()):
         advice = "Name another file, or overwrite it with --force." if output.is_file() else "Name a file."
-        raise InputError(f"{output}: exists already, and an import never overwrites unasked. {advice}")
+        raise InputError(f"{output}: exists already, and nothing is overwritten unasked. {advice}")
     if not output.parent.is_dir():
         raise InputError(f"{output}: its folder does not exist; make it first, or name another file.")
-    if output.exists() and source.exists() and output.resolve() == source.resolve():
-        raise InputError(f"{output}: is the recording itself; name another file for the trace.")
 
 
 def _read(
@@ -106,11 +108,12 @@ def _nothing(source: Path, groups: Mapping[str, Sequence[Session]], notes: Notes
 
 def _metadata(source: Path, formats: Sequence[str], synthesis: Synthesis | None) -> dict[str, Any]:
     made = synthesis.describe() if synthesis and set(formats) & set(SHAPES) else {}
+    recorded = list(formats) == [RECORDING]
+    made_by = {"recorder": f"edge-agentic traces {'record' if recorded else 'import'}"}
     return {
         "_type": "dataset_metadata",
-        "name": source.name,
-        "recorder": "edge-agentic traces import",
-        "agent": ", ".join(formats),
+        "name": source.name.removesuffix(JOURNAL_ENDING),
+        **(made_by if recorded else {**made_by, "agent": ", ".join(formats)}),
         "imported_at": datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "schema_version": 1,
         **made,

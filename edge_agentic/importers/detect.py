@@ -104,6 +104,7 @@ _BY_KEYS: tuple[tuple[str, set[str]], ...] = (
 def _by_content(value: Mapping[str, Any], keys: set[str]) -> str | None:
     kind = text(value.get("type"))
     tests = (
+        ("recording", text(value.get("_type")) in ("recording", "exchange")),
         ("atif", text(value.get("schema_version")).startswith("ATIF-")),
         ("mini-swe-agent", text(value.get("trajectory_format")).startswith("mini-swe-agent")),
         ("mini-swe-agent", "mini_version" in obj(value.get("info"))),

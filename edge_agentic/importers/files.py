@@ -22,7 +22,7 @@ from edge_agentic.importers.source import (
 from edge_agentic.importers.yaml_cassette import is_cassette, parse_yaml
 
 MAX_TOTAL_BYTES = 2**30
-_ENDINGS = (".json", ".jsonl", ".ndjson", ".traj", ".eval", ".db", ".har", ".gz", ".yaml", ".yml")
+_ENDINGS = (".json", ".jsonl", ".ndjson", ".traj", ".eval", ".db", ".har", ".gz", ".yaml", ".yml", ".journal")
 _SIDECARS = (".meta.json", ".part", "-wal", "-shm")
 
 

@@ -12,6 +12,7 @@ from edge_agentic.importers.source import Source
 FORMATS = {
     "openai": "request_log",
     "anthropic": "request_log",
+    "recording": "recording",
     "claude-code": "claude_code",
     "mini-swe-agent": "mini_swe_agent",
     "opencode": "opencode",

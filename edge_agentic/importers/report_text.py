@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from edge_agentic.importers.normal import REPAIRS
+from edge_agentic.importers.recording import RECORDING
 from edge_agentic.importers.report import Report
 
 _WARNINGS_SHOWN = 5
@@ -17,7 +18,8 @@ def report_text(report: Report) -> str:
 
 def _lines(report: Report) -> Iterator[str]:
     counts = report.counts
-    yield f"{report.output}: imported from {report.source} ({', '.join(report.formats)})"
+    how = "recorded" if report.formats == (RECORDING,) else "imported"
+    yield f"{report.output}: {how} from {report.source} ({', '.join(report.formats)})"
     yield (
         f"  trajectories {counts['trajectories']:,}; turns {counts['turns']:,}; tool calls "
         f"{counts['tool_calls']:,}; tool results {counts['tool_results']:,}"

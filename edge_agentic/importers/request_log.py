@@ -31,7 +31,7 @@ def read(sources: Sequence[Source], notes: Notes) -> list[Session]:
         exchanges: list[Exchange] = []
         replies: dict[str, tuple[Item, ...]] = {}
         for record in _records(source):
-            exchange = _exchange(record, replies, notes)
+            exchange = exchange_of(record, replies, notes)
             if exchange is None:
                 notes.skip("record without messages")
             else:
@@ -51,9 +51,13 @@ def _records(source: Source) -> Iterator[Mapping[str, Any]]:
         yield from objects(interactions) if isinstance(interactions, list) else [value]
 
 
-def _exchange(
+def exchange_of(
     record: Mapping[str, Any], replies: dict[str, tuple[Item, ...]], notes: Notes
 ) -> Exchange | None:
+    """Return the request and reply of one record, None where it holds no messages.
+
+    `replies` collects what later requests name by `previous_response_id` only.
+    """
     body = _request(record)
     if body is None:
         return None

@@ -51,6 +51,7 @@ class Source:
         """The file's name without the endings recordings have."""
         stem = self.path.name
         for ending in (
+            ".journal",
             ".gz",
             ".jsonl",
             ".json",
