@@ -19,7 +19,17 @@ if TYPE_CHECKING:
 _CTX_STEP = 256
 
 
-LOCAL_ONLY = ("ctx", "threads", "gpu_layers", "kv_type", "flash_attn", "speculative", "chat_template")
+LOCAL_ONLY = (
+    "ctx",
+    "threads",
+    "gpu_layers",
+    "kv_type",
+    "flash_attn",
+    "speculative",
+    "reuse",
+    "special_in_content",
+    "chat_template",
+)
 """Options that an endpoint cannot be told."""
 
 _ENDPOINT_ONLY = ("api_key_env", "request_timeout")
@@ -75,6 +85,8 @@ def local_settings(options: EngineOptions, progress: "Progress | None" = None) -
         kv_type=options.kv_type,
         flash_attn=options.flash_attn == "on",
         speculative=options.speculative,
+        reuse=options.reuse,
+        special_in_content=options.special_in_content,
         seed=options.seed,
         template_args=tuple(_template_arg(given) for given in options.template_args),
         chat_template=None if options.chat_template is None else _read_template(options.chat_template),
@@ -135,6 +147,8 @@ def _check(options: EngineOptions) -> None:
         ("--kv-type", options.kv_type, ("f16", "q8_0", "q4_0")),
         ("--flash-attn", options.flash_attn, ("on", "off")),
         ("--speculative", options.speculative, ("none", "prompt-lookup")),
+        ("--reuse", options.reuse, ("any", "canonical")),
+        ("--special-in-content", options.special_in_content, ("text", "parse")),
     ):
         if value not in allowed:
             raise InputError(f"{option} {value!r} is unknown; expected one of {', '.join(allowed)}.")

@@ -67,6 +67,22 @@ class EngineOptions:
     speculative: Annotated[
         str, typer.Option("--speculative", help="Speculative decoding: none or prompt-lookup.")
     ] = "none"
+    reuse: Annotated[
+        str,
+        typer.Option(
+            "--reuse",
+            help="Prefix kept from turn to turn: any, or canonical (whole chunks of 512 tokens, so that every answer "
+            "has the very logits of an empty cache).",
+        ),
+    ] = "any"
+    special_in_content: Annotated[
+        str,
+        typer.Option(
+            "--special-in-content",
+            help="What the text of a control token in a message becomes: text, or with parse the token, as in "
+            "llama-server.",
+        ),
+    ] = "text"
     max_tokens: Annotated[int, typer.Option("--max-tokens", min=1, help="Longest answer in tokens.")] = 1024
     seed: Annotated[
         int,

@@ -67,6 +67,8 @@ ENGINE_FACTS = (
     "gpu_layers",
     "offloaded_layers",
     "speculative",
+    "reuse",
+    "special_in_content",
     "concurrency",
     "build",
 )

@@ -72,7 +72,10 @@ class LlamaEngine:
         return EngineInfo(
             kind="local",
             identity=identity_of(self._model, settings, threads, self._template.source),
-            details=details_of(self._model, settings),
+            details={
+                **details_of(self._model, settings),
+                **(self._decoder.facts() if self._decoder else {}),
+            },
             ctx=self._decoder.n_ctx if self._decoder else None,
             syntax=syntax_of_template(self._template.source),
             prefix=self._template.generation_prefix(),

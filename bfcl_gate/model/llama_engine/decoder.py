@@ -102,6 +102,17 @@ class Decoder:
             )
         return context
 
+    def facts(self) -> dict[str, object]:
+        """Return what the context was made with beyond the engine's identity, as llama.cpp tells it."""
+        sequences = int(api.llama_n_seq_max(self._context))
+        return {
+            "sequences": sequences,
+            "kv_unified": sequences > 1,
+            "swa_full": True,
+            "decode_threads": int(api.llama_n_threads(self._context)),
+            "prefill_threads": int(api.llama_n_threads_batch(self._context)),
+        }
+
     def rewind(self, keep: int) -> int:
         """Cut what is cached to its first `keep` tokens, or to fewer where this model cannot; return how many."""
         kept = self._memory.rewind(keep)

@@ -219,6 +219,15 @@ def test_bad_options_exit_2_before_anything_is_asked(gate: Gate, arguments: tupl
         (EngineOptions(kv_type="q2"), "--kv-type 'q2'"),
         (EngineOptions(flash_attn="maybe"), "--flash-attn 'maybe'"),
         (EngineOptions(speculative="much"), "--speculative 'much'"),
+        (EngineOptions(reuse="all"), "--reuse 'all' is unknown; expected one of any, canonical"),
+        (
+            EngineOptions(special_in_content="x"),
+            "--special-in-content 'x' is unknown; expected one of text, parse",
+        ),
+        (
+            EngineOptions(endpoint="http://127.0.0.1:1", reuse="canonical", special_in_content="parse"),
+            "--reuse, --special-in-content: an endpoint cannot be told this",
+        ),
     ],
 )
 def test_engine_options_that_do_not_fit_are_refused(options: EngineOptions, told: str) -> None:

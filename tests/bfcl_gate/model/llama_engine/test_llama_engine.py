@@ -321,6 +321,8 @@ def test_the_details_say_how_a_model_remembers(
     details = engine_on(model(kind)).info().details
     assert (details["recurrent"], details["hybrid"]) == (recurrent, hybrid)
     assert details["sliding_window_tokens"] == window
+    assert details["sequences"] == (2 if recurrent or hybrid else 1)
+    assert (details["decode_threads"], details["prefill_threads"]) == (1, 1)
 
 
 def test_layers_asked_for_a_gpu_and_not_put_there_are_visible(engine_on: Open, model: Model) -> None:
