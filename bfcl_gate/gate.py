@@ -1,12 +1,15 @@
 """The gate asks: every sample in order, from an empty cache, each answer marked and kept as it comes.
 
 At an endpoint several may be under way at once (`policy.concurrency`); answers are still marked, kept and yielded in
-the order of the samples, so a verdict, a journal and what `--until-decided` stops at are those of one at a time.
+the order of the samples, so a verdict, a journal and what `--until-decided` stops at are those of one at a time. A
+local engine decodes several together on request (`policy.parallel`, `policy.share_prefix`): their answers are kept when
+they are finished, and yielded in the order of the samples all the same.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from bfcl_gate.answers import Answer, mark_answer
 from bfcl_gate.at_once import in_order
@@ -15,7 +18,7 @@ from bfcl_gate.gate_file import gate_header, load_gate
 from bfcl_gate.identity import require_same
 from bfcl_gate.journal import Journal
 from bfcl_gate.model.chat import ChatRequest
-from bfcl_gate.model.engine import Engine, EngineInfo, TimedResponse
+from bfcl_gate.model.engine import BatchEngine, Engine, EngineInfo, TimedResponse
 from bfcl_gate.readings import Reply
 from bfcl_gate.ruleset import GatePolicy
 from bfcl_gate.samples import Sample
@@ -71,12 +74,42 @@ def _replies(
         yield sample, asked.result()
 
 
+def ask_all(engine: Engine, samples: Sequence[Sample], policy: GatePolicy) -> Iterator[Answer]:
+    """Ask the samples as the policy says, alone or together, and yield their marked answers in order."""
+    return _in_order(samples, _as_finished(engine, samples, policy))
+
+
+def _as_finished(engine: Engine, samples: Sequence[Sample], policy: GatePolicy) -> Iterator[Answer]:
+    """Ask the samples and yield each marked answer when it is there."""
+    if not policy.batched:
+        yield from ask(engine, samples, policy)
+        return
+    # The command line refuses such a policy at an endpoint, and every other engine is one of these.
+    batch, info = cast(BatchEngine, engine), engine.info()
+    requests = [gate_request(sample, policy) for sample in samples]
+    for place, response in batch.generate_many(requests, policy.parallel, policy.share_prefix):
+        yield mark_answer(samples[place], reply_in(response, info), policy)
+
+
+def _in_order(samples: Sequence[Sample], answers: Iterable[Answer]) -> Iterator[Answer]:
+    """Yield the answers in the order of the samples, each as soon as those before it are there."""
+    waiting: dict[str, Answer] = {}
+    left = iter(samples)
+    following = next(left, None)
+    for answer in answers:
+        waiting[answer.id] = answer
+        while following is not None and following.id in waiting:
+            yield waiting.pop(following.id)
+            following = next(left, None)
+
+
 def ask_and_keep(
     engine: Engine, samples: Sequence[Sample], policy: GatePolicy, path: Path
 ) -> Iterator[Answer]:
-    """Yield the answers that the journal at `path` holds, then ask the rest, each on disk before the next.
+    """Yield the answers in the order of the samples: those that the journal at `path` holds, and the rest, asked.
 
-    Raises InputError where the journal is of another gate_id, naming the fields that differ.
+    Each is on disk as soon as it is finished. Raises InputError where the journal is of another gate_id, naming the
+    fields that differ.
     """
     header = gate_header(engine.info(), policy, samples)
     kept = _kept(path, header) if path.exists() else None
@@ -84,10 +117,20 @@ def ask_and_keep(
         if kept is None:
             journal.append(header)
         done = {answer.id: answer for answer in kept or ()}
-        yield from done.values()
-        for answer in ask(engine, [sample for sample in samples if sample.id not in done], policy):
-            journal.append(answer.to_row())
-            yield answer
+        left = [sample for sample in samples if sample.id not in done]
+        asked = _kept_at_once(journal, samples, _as_finished(engine, left, policy), policy)
+        yield from _in_order(samples, chain(done.values(), asked))
+
+
+def _kept_at_once(
+    journal: Journal, samples: Sequence[Sample], answers: Iterable[Answer], policy: GatePolicy
+) -> Iterator[Answer]:
+    """Write each answer to the journal and yield it; where they come out of order, with its place among the samples."""
+    places = {sample.id: place for place, sample in enumerate(samples)}
+    for answer in answers:
+        place = {"position": places[answer.id]} if policy.parallel > 1 else {}
+        journal.append({**answer.to_row(), **place})
+        yield answer
 
 
 def _kept(path: Path, header: Mapping[str, Any]) -> tuple[Answer, ...] | None:

@@ -54,12 +54,28 @@ def rescored_header(
 
 
 def load_gate(path: Path) -> StoredGate:
-    """Read a gate.jsonl, or that of a run directory. Raises InputError where it is none."""
+    """Read a gate.jsonl, or that of a run directory, its answers in the order of the samples.
+
+    Raises InputError where it is none.
+    """
     file = path / JOURNAL if path.is_dir() else path
     rows = list(read_journal(file))
     header = rows[0] if rows and rows[0].get("_type") == "header" else None
-    answers = tuple(_answer(row, file, n) for n, row in enumerate(rows, start=1) if "_type" not in row)
+    answered = [
+        (_position(row, file, n), _answer(row, file, n))
+        for n, row in enumerate(rows, 1)
+        if "_type" not in row
+    ]
+    answers = tuple(answer for _, answer in sorted(answered, key=lambda found: found[0]))
     return StoredGate(path=file, header=header, answers=answers)
+
+
+def _position(row: Mapping[str, Any], file: Path, line: int) -> int:
+    """Return the place among the samples of one that was decoded together with others; their rows come as finished."""
+    position = row.get("position", 0)
+    if type(position) is not int:
+        raise InputError(f"{file}:{line}: field position is {position!r}; expected a whole number.")
+    return position
 
 
 def _answer(row: Mapping[str, Any], file: Path, line: int) -> Answer:

@@ -44,6 +44,8 @@ def policy_fields(policy: GatePolicy, ids: Iterable[str]) -> dict[str, Any]:
         "checker_version": VERSION,
         # A server that answers several at once may answer otherwise: its batches differ.
         **({"concurrency": policy.concurrency} if policy.concurrency > 1 else {}),
+        # A sample asked alone needs no word here, so that gates made before there was a choice keep their id.
+        **({"parallel": policy.parallel, "share_prefix": policy.share_prefix} if policy.batched else {}),
     }
 
 

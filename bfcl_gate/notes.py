@@ -17,7 +17,13 @@ _FLIPS = 20
 
 def notes_on(gate: Gate, line: Line | None) -> list[str]:
     """Return the sentences that apply to a gate object; `line` is what judged it."""
-    notes = [_partial(gate), None if line is None else line.note, _chance(gate), _comparison(gate)]
+    notes = [
+        _partial(gate),
+        _batched(gate),
+        None if line is None else line.note,
+        _chance(gate),
+        _comparison(gate),
+    ]
     notes += [_failed(gate), _cut(gate), _empty(gate), _odd(gate), _ceiling(gate)]
     return [note for note in notes if note is not None]
 
@@ -28,6 +34,18 @@ def _partial(gate: Gate) -> str | None:
     return (
         f"Partial: stopped after {gate['samples']:,} of {count(gate['planned_samples'], 'sample')}, because no later "
         "answer could change the verdict; the accuracies are of these samples only."
+    )
+
+
+def _batched(gate: Gate) -> str | None:
+    ways = [f"{gate['parallel']} samples were decoded at once (--parallel)"] if gate["parallel"] > 1 else []
+    if gate["share_prefix"]:
+        ways.append("each prompt began with what it shares with the one before (--share-prefix)")
+    if not ways:
+        return None
+    return (
+        f"Asked for speed: {', and '.join(ways)}. Now and then an answer then has another word than when it is asked "
+        "alone from an empty cache."
     )
 
 

@@ -29,7 +29,9 @@ class GatePolicy:
     """How a gate asks and judges. `sample` is mlperf, quick, full or the path of a file of ids.
 
     `rules` and `tool_schemas` are mlperf or official, `calls` (what is judged) native or lenient. `concurrency` is the
-    number of samples under way at once, above 1 at an endpoint only.
+    number of samples under way at once, above 1 at an endpoint only. On a local engine `parallel` samples are decoded
+    at once in one context, and `share_prefix` lets a prompt begin with what it has in common with the one before; where
+    neither is so, a mark depends on its sample and the settings only.
     """
 
     sample: str = "mlperf"
@@ -38,11 +40,18 @@ class GatePolicy:
     calls: str = "lenient"
     max_tokens: int = 1024
     concurrency: int = 1
+    parallel: int = 1
+    share_prefix: bool = False
 
     def __post_init__(self) -> None:
         _one_of("--rules", self.rules, ("mlperf", "official"))
         _one_of("--tool-schemas", self.tool_schemas, ("mlperf", "official"))
         _one_of("--calls", self.calls, ("native", "lenient"))
+
+    @property
+    def batched(self) -> bool:
+        """Whether samples are evaluated together or on what another one left."""
+        return self.parallel > 1 or self.share_prefix
 
     @property
     def sample_name(self) -> str:

@@ -57,8 +57,15 @@ def _same(folder: Path, stored: StoredGate, info: EngineInfo, policy: GatePolicy
             f"--gate-result {folder}: {stored.path.name} has no complete header; expected the --output of bfcl-gate "
             "run or edge-agentic run."
         )
-    wanted = {"rules": policy.rules, "tool_schemas": policy.tool_schemas, "calls": policy.calls}
-    found = differing({key: header.get(key) for key in wanted}, wanted)
+    wanted = {
+        "rules": policy.rules,
+        "tool_schemas": policy.tool_schemas,
+        "calls": policy.calls,
+        "parallel": policy.parallel,
+        "share_prefix": policy.share_prefix,
+    }
+    alone = {"parallel": 1, "share_prefix": False}  # which a header does not say
+    found = differing({key: header.get(key, alone.get(key)) for key in wanted}, wanted)
     if header["engine_id"] != engine_id(info):
         found += differing(header["engine"], info.identity) or ["engine_id"]
     if found:

@@ -170,6 +170,22 @@ def require_one_at_a_time(concurrency: int, options: EngineOptions) -> None:
         )
 
 
+def check_gate_speed(parallel: int, share_prefix: bool, options: EngineOptions) -> None:
+    """Raise InputError where the gate cannot be asked several samples at once, or on a shared prefix."""
+    given = {"--parallel": parallel > 1, "--share-prefix": share_prefix}
+    names = ", ".join(name for name, is_given in given.items() if is_given)
+    if names and options.endpoint is not None:
+        raise InputError(
+            f"{names}: belongs to a local model; a server decides itself what it evaluates together and keeps. "
+            "Leave it out, or use --concurrency."
+        )
+    if names and options.speculative != "none":
+        raise InputError(
+            f"{names}: samples that are evaluated together are not drafted for, so --speculative "
+            f"{options.speculative} would not be what the gate proves. Leave one of the two out."
+        )
+
+
 def _changed(options: EngineOptions, names: Sequence[str]) -> str:
     """Return those of the options that were given, as the command line spells them."""
     changed = [name for name in names if getattr(options, name) != DEFAULTS[name]]

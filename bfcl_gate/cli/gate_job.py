@@ -130,11 +130,11 @@ def run_gate(engine: "Engine", job: GateJob) -> "tuple[tuple[Answer, ...], dict[
 def _ask(engine: "Engine", job: GateJob) -> "tuple[Answer, ...]":
     """Ask until done; what was answered is on disk where the run has a folder, however it ends."""
     from bfcl_gate.decision import is_screening, until_decided
-    from bfcl_gate.gate import ask, ask_and_keep
+    from bfcl_gate.gate import ask_all, ask_and_keep
     from bfcl_gate.run_folder import JOURNAL
 
     if job.output is None:
-        asked = ask(engine, job.samples, job.policy)
+        asked = ask_all(engine, job.samples, job.policy)
     else:
         asked = ask_and_keep(engine, job.samples, job.policy, job.output / JOURNAL)
     if job.until_decided:

@@ -49,6 +49,19 @@ MinNormalizedOption = Annotated[
     float | None,
     typer.Option("--min-normalized", metavar="X", help="Line: least normalised accuracy, a fraction."),
 ]
+ParallelOption = Annotated[
+    int,
+    typer.Option(
+        "--parallel", min=1, max=64, help="Gate samples decoded at once in one context; local engine only."
+    ),
+]
+SharePrefixOption = Annotated[
+    bool,
+    typer.Option(
+        "--share-prefix",
+        help="Let a gate prompt begin with what it shares with the one before; local engine only.",
+    ),
+]
 UntilDecidedOption = Annotated[
     bool, typer.Option("--until-decided", help="Stop as soon as no remaining answer can change the verdict.")
 ]

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from bfcl_gate.cli import gate_options as gate
-from bfcl_gate.cli.engine import engine_settings, open_engine, require_one_at_a_time
+from bfcl_gate.cli.engine import check_gate_speed, engine_settings, open_engine, require_one_at_a_time
 from bfcl_gate.cli.gate_job import finished_gate, prepare_job, run_gate, with_server
 from bfcl_gate.cli.options import EngineOptions, with_engine_options
 from bfcl_gate.cli.outcome import ReportOptions, leave_with
@@ -37,6 +37,8 @@ def run(
     summary: gate.SummaryOption = False,
     junit: gate.JunitOption = None,
     concurrency: gate.ConcurrencyOption = 1,
+    parallel: gate.ParallelOption = 1,
+    share_prefix: gate.SharePrefixOption = False,
 ) -> None:
     """Ask a model the samples of BFCL v4 and judge whether it calls functions accurately enough."""
     from bfcl_gate.lines import LineOptions
@@ -49,6 +51,8 @@ def run(
         calls=calls,
         max_tokens=engine.max_tokens,
         concurrency=concurrency,
+        parallel=parallel,
+        share_prefix=share_prefix,
     )
     lines = LineOptions(
         baseline=baseline, reference=reference, min_overall=min_overall, min_normalized=min_normalized
@@ -73,6 +77,7 @@ def _run(
     if resume and output is None:
         raise InputError("--resume needs --output DIR, the folder of the run to continue.")
     require_one_at_a_time(policy.concurrency, options)
+    check_gate_speed(policy.parallel, policy.share_prefix, options)
     settings = engine_settings(options, transfer)
     job = prepare_job(options, policy, lines, output, until_decided, settings)
     if (finished := finished_gate(job, resume)) is not None:

@@ -27,6 +27,9 @@ StoredArgument = Annotated[
 ]
 
 
+_STORED = ("rules", "tool_schemas", "calls", "max_tokens", "parallel", "share_prefix")
+
+
 def score(
     stored: StoredArgument,
     *,
@@ -63,7 +66,7 @@ def stored_policy(responses: "Responses", given: Mapping[str, str]) -> "GatePoli
     from bfcl_gate.ruleset import GatePolicy
 
     header = responses.header or {}
-    stored = {key: header[key] for key in ("rules", "tool_schemas", "calls", "max_tokens") if key in header}
+    stored = {key: header[key] for key in _STORED if key in header}
     return GatePolicy(sample=sample_name(responses), **{**stored, **given})
 
 

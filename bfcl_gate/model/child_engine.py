@@ -12,8 +12,8 @@ import signal
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection, wait
 from multiprocessing.sharedctypes import RawArray
 from pathlib import Path
@@ -57,12 +57,21 @@ def _serve(pipe: Connection, settings: EngineSettings, stop: Any, output: str) -
             if name == "close":
                 break
             try:
-                pipe.send(("ok", getattr(engine, name)(*arguments)))
+                pipe.send(("ok", _result(pipe, getattr(engine, name)(*arguments))))
             except EdgeAgenticError as error:
                 pipe.send(("error", error))
             except Cancelled:
                 pipe.send(("error", EngineError("The answer was cancelled.")))
     engine.close()
+
+
+def _result(pipe: Connection, found: Any) -> Any:
+    """Return what a call gave; of one that gives item after item each goes to the parent as it comes."""
+    if not isinstance(found, Iterator):
+        return found
+    for item in found:
+        pipe.send(("item", item))
+    return None
 
 
 def _redirect_output(path: str) -> None:
@@ -110,7 +119,7 @@ class ChildEngine:
         try:
             _start_ignoring_interrupts(self._process.start)
             theirs.close()
-            self._info = cast(EngineInfo, self._receive())
+            self._info = cast(EngineInfo, self._receive()[1])
         except BaseException:
             theirs.close()
             self._end(wait_seconds=0)
@@ -118,8 +127,11 @@ class ChildEngine:
         finally:
             Path(path).unlink(missing_ok=True)
 
-    def _receive(self) -> Any:
-        """Wait for the child's reply; raises what the child raised, EngineError when it is gone."""
+    def _receive(self) -> tuple[str, Any]:
+        """Wait for the child's reply, "ok" or one "item" of several, and return its kind and value.
+
+        Raises what the child raised, EngineError when it is gone.
+        """
         ready = wait([self._pipe, self._process.sentinel])
         try:
             if self._pipe not in ready and not self._pipe.poll():
@@ -131,7 +143,7 @@ class ChildEngine:
             raise value
         if kind == "fatal":
             raise EngineError(f"llama.cpp gave up ({self._ending()}): {value}")
-        return value
+        return kind, value
 
     def _ending(self) -> str:
         """Wait for the dying child and say how it ended, in its own last words where it left any."""
@@ -147,17 +159,40 @@ class ChildEngine:
         lines = os.read(self._output, _LAST_WORDS_BYTES).decode(errors="replace").strip().splitlines()
         return f"{ending}; it printed: {' '.join(lines[-3:])}" if lines else ending
 
-    def _call(self, name: str, *arguments: Any) -> Any:
+    @contextmanager
+    def _exchange(self) -> Iterator[None]:
+        """Talk to the child; an interrupt ends it, since its reply would be taken for that of the next call."""
         if self._pipe.closed:
             raise EngineError("The engine was closed.")
         try:
-            self._pipe.send((name, arguments))
-            return self._receive()
+            yield
         except (BrokenPipeError, ConnectionResetError):
             raise EngineError(f"The engine process is gone ({self._ending()}).") from None
         except KeyboardInterrupt:
-            # Its reply would be taken for that of the next call.
             self._end(wait_seconds=0)
+            raise
+
+    def _call(self, name: str, *arguments: Any) -> Any:
+        with self._exchange():
+            self._pipe.send((name, arguments))
+            return self._receive()[1]
+
+    def _each(self, name: str, *arguments: Any) -> Iterator[Any]:
+        """Yield what a call gives as it comes; leaving early cancels the rest and waits until the child stopped."""
+        with self._exchange():
+            self._pipe.send((name, arguments))
+            kind, value = self._receive()
+        try:
+            while kind == "item":
+                yield value
+                with self._exchange():
+                    kind, value = self._receive()
+        except GeneratorExit:
+            self.cancel()
+            with suppress(EngineError):  # it says that it was cancelled, or is gone
+                while kind == "item":
+                    with self._exchange():
+                        kind, _ = self._receive()
             raise
 
     def info(self) -> EngineInfo:
@@ -169,6 +204,12 @@ class ChildEngine:
     def generate(self, request: ChatRequest, keep: int = 0) -> TimedResponse:
         self._stop[0] = 0
         return cast(TimedResponse, self._call("generate", request, keep))
+
+    def generate_many(
+        self, requests: Sequence[ChatRequest], at_once: int, share_prefix: bool
+    ) -> Iterator[tuple[int, TimedResponse]]:
+        self._stop[0] = 0
+        return self._each("generate_many", tuple(requests), at_once, share_prefix)
 
     def forget(self) -> None:
         self._call("forget")

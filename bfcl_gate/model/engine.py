@@ -1,6 +1,6 @@
 """The seam to a model: what every engine can do, and the readings it gives back."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -165,4 +165,21 @@ class Engine(Protocol):
 
     def close(self) -> None:
         """Free the model; the engine cannot be used afterwards. Closing twice is harmless."""
+        ...
+
+
+class BatchEngine(Engine, Protocol):
+    """A local engine, which can answer several unconnected requests in one context. An endpoint batches by itself."""
+
+    def generate_many(
+        self, requests: Sequence[ChatRequest], at_once: int, share_prefix: bool
+    ) -> Iterator[tuple[int, TimedResponse]]:
+        """Yield each request's place and answer as it is finished, `at_once` of them under way.
+
+        They are taken up in order; `share_prefix` lets each prompt begin with what it has in common with the one
+        before. What they are evaluated together with may change an answer. All prompts are rendered beforehand:
+        `submitted_ns` is when one is taken up, and the times include what the answers under way cost each other.
+        To leave the iterator stops the answers under way; the cache of `generate` is not touched. Raises what
+        `generate` raises, ContextOverflowError before anything is evaluated.
+        """
         ...

@@ -7,7 +7,7 @@ be checked by eye.
 import json
 import re
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from bfcl_gate.errors import ContextOverflowError, EngineError, InputError
 from bfcl_gate.model.chat import ChatRequest, Message
@@ -90,6 +90,20 @@ class ScriptedEngine:
         tokens = self._tokens(f"{said} {END}") if answer is None else answer
         return self._timed(request, said, tokens)
 
+    def generate_many(
+        self, requests: Sequence[ChatRequest], at_once: int, share_prefix: bool
+    ) -> Iterator[tuple[int, TimedResponse]]:
+        """Answer one request after the other, and of `at_once` answers give the shortest first."""
+        under_way: list[tuple[int, TimedResponse]] = []
+        for place, request in enumerate(requests):
+            if not share_prefix:
+                self.forget()
+            under_way.append((place, self.generate(request)))
+            if len(under_way) == at_once:
+                yield _shortest(under_way)
+        while under_way:
+            yield _shortest(under_way)
+
     def _timed(self, request: ChatRequest, said: str, tokens: "array[int]") -> TimedResponse:
         prompt = self._prompt(request)
         limit = len(tokens) if request.forced else request.max_tokens
@@ -130,6 +144,10 @@ class ScriptedEngine:
 
     def close(self) -> None:
         self.forget()
+
+
+def _shortest(under_way: list[tuple[int, TimedResponse]]) -> tuple[int, TimedResponse]:
+    return under_way.pop(min(range(len(under_way)), key=lambda place: under_way[place][1].output_tokens or 0))
 
 
 def _spoken(message: Message) -> str:

@@ -66,6 +66,8 @@ def build_job(
         calls=options.calls or ruleset.gate.calls,
         max_tokens=engine.max_tokens,
         concurrency=options.concurrency,
+        parallel=options.parallel,
+        share_prefix=options.share_prefix,
     )
     replay = ReplayOptions(
         decode=options.decode or (ruleset.decode if engine.endpoint is None else "natural"),

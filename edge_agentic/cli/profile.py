@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bfcl_gate.cli.engine import require_one_at_a_time
+from bfcl_gate.cli.engine import check_gate_speed, require_one_at_a_time
 from bfcl_gate.cli.options import EngineOptions
 from bfcl_gate.errors import InputError
 
@@ -28,6 +28,8 @@ class RunOptions:
     reasoning: str
     concurrency: int
     calls: str | None
+    parallel: int
+    share_prefix: bool
     gate_result: Path | None
     baseline: Path | None
     reference: str | None
@@ -63,6 +65,7 @@ def apply_profile(options: RunOptions, engine: EngineOptions) -> "tuple[Ruleset,
             "--decode forced: an endpoint decodes its own answers and cannot be told which token comes next. Leave the "
             "option out, or use a local --model."
         )
+    check_gate_speed(options.parallel, options.share_prefix, engine)
     if ruleset.strict:
         _refuse_changes(ruleset, options, engine)
         engine = _with_limits(ruleset, engine)
@@ -92,6 +95,8 @@ def _refuse_changes(ruleset: "Ruleset", options: RunOptions, engine: EngineOptio
         "--limit": options.limit is not None,
         "--decode": options.decode not in (None, ruleset.decode),
         "--calls": options.calls not in (None, ruleset.gate.calls),
+        "--parallel": options.parallel != 1,
+        "--share-prefix": options.share_prefix,
         "--tool-delay": options.tool_delay != "none",
         "--reasoning": options.reasoning != "keep",
         "--concurrency": options.concurrency != (ruleset.concurrency or 1),
@@ -106,7 +111,7 @@ def _refuse_changes(ruleset: "Ruleset", options: RunOptions, engine: EngineOptio
         raise InputError(
             f"{', '.join(found)}: the profile {ruleset.name} fixes this (context {ruleset.ctx}, KV {ruleset.kv_type}, "
             f"{ruleset.decode} decoding, {ruleset.gate.calls} calls, {ruleset.gate.max_tokens} tokens an answer, whole "
-            "trace, one trajectory at a time). Leave the option out, or use --profile standard."
+            "trace, one trajectory and one gate sample at a time). Leave the option out, or use --profile standard."
         )
 
 

@@ -65,6 +65,8 @@ def run(
     reasoning: ReasoningOption = "keep",
     concurrency: ConcurrencyOption = 1,
     calls: CallsOption = None,
+    parallel: gate.ParallelOption = 1,
+    share_prefix: gate.SharePrefixOption = False,
     gate_result: GateResultOption = None,
     baseline: gate.BaselineOption = None,
     reference: gate.ReferenceOption = None,

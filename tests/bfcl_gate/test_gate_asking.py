@@ -9,10 +9,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bfcl_gate.answers import REQUEST_FAILED
+from bfcl_gate.decision import until_decided
 from bfcl_gate.errors import ContextOverflowError, EngineError, InputError
-from bfcl_gate.gate import ask, ask_and_keep, gate_request
+from bfcl_gate.gate import ask, ask_all, ask_and_keep, gate_request
 from bfcl_gate.gate_file import load_gate
-from bfcl_gate.identity import engine_id, gate_id
+from bfcl_gate.identity import engine_id, gate_fields, gate_id
+from bfcl_gate.journal import read_journal
+from bfcl_gate.lines import Line
 from bfcl_gate.model.scripted_engine import ScriptedEngine
 from bfcl_gate.ruleset import GatePolicy
 
@@ -152,10 +155,83 @@ def test_a_finished_gate_is_not_asked_again(tmp_path: Path) -> None:
     assert engine.calls == []
 
 
+LENGTHS = {IDS[0]: 9, IDS[1]: 1, IDS[2]: 5, IDS[3]: 2}
+"""Words before the call: the scripted engine gives the shortest answer under way first."""
+
+TOGETHER = GatePolicy(max_tokens=64, parallel=3)
+
+
+def of_lengths(last: str | None = None) -> ScriptedEngine:
+    """Right answers of different lengths; the engine is killed at the sample `last`."""
+
+    def says(sample_id: str) -> object:
+        killed = sample_id == last
+        return EngineError("killed") if killed else "so " * LENGTHS[sample_id] + native_call(sample_id)
+
+    return scripted(IDS, says)
+
+
+def ids_on_disk(path: Path) -> list[object]:
+    return [row["id"] for row in read_journal(path) if "_type" not in row]
+
+
+def test_samples_together_are_answered_in_order_and_marked_as_alone(tmp_path: Path) -> None:
+    policies = [POLICY, TOGETHER, GatePolicy(max_tokens=64, share_prefix=True)]
+    found = [list(ask_all(of_lengths(), samples_of(IDS), policy)) for policy in policies]
+    assert [answer.id for answer in found[1]] == IDS
+    plain = [[a.to_row() | {"latency_ns": 0} for a in answers] for answers in found]
+    assert plain[0] == plain[1] == plain[2]
+
+
+def test_an_answer_is_on_disk_when_it_is_finished_and_read_back_in_order(tmp_path: Path) -> None:
+    path = tmp_path / "gate.jsonl"
+    answers = ask_and_keep(of_lengths(), samples_of(IDS), TOGETHER, path)
+    first = next(answers)
+    assert first.id == IDS[0]
+    assert ids_on_disk(path) == [IDS[1], IDS[3], IDS[2], IDS[0]]
+    assert [first, *answers] == list(load_gate(path).answers)
+    assert [answer.id for answer in load_gate(path).answers] == IDS
+
+
+def test_an_engine_lost_among_samples_together_keeps_the_finished_and_the_rest_is_asked(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "gate.jsonl"
+    with pytest.raises(EngineError, match="killed"):
+        list(ask_and_keep(of_lengths(last=IDS[3]), samples_of(IDS), TOGETHER, path))
+    assert ids_on_disk(path) == [IDS[1]]
+    engine = of_lengths()
+    assert [answer.id for answer in ask_and_keep(engine, samples_of(IDS), TOGETHER, path)] == IDS
+    assert len(engine.calls) == 3
+
+
+def test_a_verdict_reached_early_is_the_same_together_and_alone(tmp_path: Path) -> None:
+    half = Line(source="minima", reference="explicit minima", overall=0.5, normalized=None)
+    found = [
+        list(until_decided(ask_all(of_lengths(), samples_of(IDS), p), IDS, half, screening=False))
+        for p in (POLICY, TOGETHER)
+    ]
+    assert [[(a.id, a.correct) for a in answers] for answers in found] == [
+        [(sample_id, True) for sample_id in IDS[:2]]
+    ] * 2
+
+
+def test_only_samples_evaluated_together_say_so_in_their_gate_id() -> None:
+    info = right().info()
+    ways = [POLICY, TOGETHER, GatePolicy(max_tokens=64, share_prefix=True)]
+    fields = [gate_fields(engine_id(info), policy, IDS) for policy in ways]
+    assert "parallel" not in fields[0]
+    assert [f["parallel"] for f in fields[1:]] == [3, 1]
+    assert [f["share_prefix"] for f in fields[1:]] == [False, True]
+    assert len({gate_id(info, policy, IDS) for policy in ways}) == 3
+
+
 def others() -> Iterator[tuple[str, dict[str, object], GatePolicy, list[str]]]:
     yield 'calls: "lenient" -> "native"', {}, GatePolicy(max_tokens=64, calls="native"), IDS
     yield "max_tokens: 64 -> 65", {}, GatePolicy(max_tokens=65), IDS
     yield 'rules: "mlperf" -> "official"', {}, GatePolicy(max_tokens=64, rules="official"), IDS
+    yield "parallel: null -> 3", {}, TOGETHER, IDS
+    yield "share_prefix: null -> true", {}, GatePolicy(max_tokens=64, share_prefix=True), IDS
     yield "samples_sha256", {}, POLICY, IDS[:3]
     yield 'engine.kv_type: null -> "q8_0"', {"kv_type": "q8_0"}, POLICY, IDS
 

@@ -12,12 +12,13 @@ from bfcl_gate.answers import Answer
 from bfcl_gate.dataset import entry
 from bfcl_gate.errors import EngineError, InputError
 from bfcl_gate.journal import read_journal
-from bfcl_gate.lines import Line
+from bfcl_gate.lines import Line, LineOptions
 from bfcl_gate.model.chat import ChatRequest
 from bfcl_gate.model.scripted_engine import ScriptedEngine
 from bfcl_gate.ruleset import QUICK, GatePolicy
 from bfcl_gate.samples import Sample, gate_samples
 from edge_agentic.benchmark import Job, Watch, run_benchmark
+from edge_agentic.prior_gate import accept_gate
 from edge_agentic.replay import Event, ReplayOptions, TurnPlan, select_turns
 from edge_agentic.report.document import check_result
 from edge_agentic.report.stored import load_run
@@ -185,6 +186,19 @@ def test_an_earlier_gate_that_failed_ends_the_run_before_the_replay(tmp_path: Pa
     (tmp_path / "run").mkdir()
     result = run_benchmark(job(prior_gate=earlier), scripted, tmp_path / "run", quiet())
     assert (result["gate"]["passed"], result["performance"], scripted.calls) == (False, None, [])
+
+
+def test_a_gate_asked_together_is_recorded_and_not_taken_for_one_asked_alone(tmp_path: Path) -> None:
+    alone = GatePolicy(sample="quick")
+    together = replace(alone, parallel=3, share_prefix=True)
+    result = go(tmp_path, Model(), job(policy=together))
+    check_result(result, "result")
+    assert (result["gate"]["parallel"], result["gate"]["share_prefix"]) == (3, True)
+    assert any("3 samples were decoded at once" in note for note in result["gate"]["notes"])
+    info, line = engine(Model()).info(), LineOptions(min_overall=0.9)
+    assert accept_gate(tmp_path, info, together, IDS, line, None)["passed"] is True
+    with pytest.raises(InputError, match=r"parallel: 3 -> 1; share_prefix: true -> false"):
+        accept_gate(tmp_path, info, alone, IDS, line, None)
 
 
 def test_a_limit_that_leaves_out_answered_turns_is_refused(tmp_path: Path) -> None:

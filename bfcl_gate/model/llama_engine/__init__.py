@@ -5,7 +5,7 @@ Runs inside a child process (`bfcl_gate.model.child_engine`); import it from the
 
 import os
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from time import perf_counter_ns
 
@@ -14,6 +14,7 @@ from llama_cpp import llama_cpp as api
 from bfcl_gate.errors import ContextOverflowError, EngineError, InputError
 from bfcl_gate.model.chat import ChatRequest, Message
 from bfcl_gate.model.engine import EngineInfo, EngineSettings, PlannedTurn, TimedResponse
+from bfcl_gate.model.llama_engine.batch_decoder import BatchDecoder, Question, Said
 from bfcl_gate.model.llama_engine.decoder import N_BATCH, Cancelled, Decoded, Decoder, Logits, StopFlag
 from bfcl_gate.model.llama_engine.growing import GrowingTokens
 from bfcl_gate.model.llama_engine.model import chat_template_of, details_of, identity_of, load_model
@@ -42,7 +43,7 @@ class LlamaEngine:
     """
 
     def __init__(self, settings: EngineSettings, stop: StopFlag) -> None:
-        self._stop = stop
+        self._stop, self._settings = stop, settings
         self._decoder: Decoder | None = None
         self._model = load_model(settings)
         self._open = True
@@ -54,7 +55,7 @@ class LlamaEngine:
             raise
 
     def _prepare(self, settings: EngineSettings) -> EngineInfo:
-        threads = settings.threads or usable_threads()
+        threads = self._threads = settings.threads or usable_threads()
         vocabulary = self._vocabulary = Vocabulary(
             self._model.handle, parse_content=settings.special_in_content == "parse"
         )
@@ -120,6 +121,50 @@ class LlamaEngine:
         if self._decoder is None:
             raise EngineError("This engine was opened for its tokenizer only, or closed, and cannot answer.")
         return self._decoder
+
+    def generate_many(
+        self, requests: Sequence[ChatRequest], at_once: int, share_prefix: bool
+    ) -> Iterator[tuple[int, TimedResponse]]:
+        decoder = self._loaded()
+        prompts = [self.prompt(request) for request in requests]
+        for prompt, request in zip(prompts, requests, strict=True):
+            self._check_room(decoder, prompt.tokens, request.max_tokens)
+        if not requests:
+            return
+        batch = BatchDecoder(
+            self._model.handle,
+            self._settings,
+            self._threads,
+            self._vocabulary.size,
+            self._stop,
+            [Question(p.tokens, r.max_tokens) for p, r in zip(prompts, requests, strict=True)],
+            at_once=at_once,
+            share=share_prefix,
+        )
+        try:
+            for place, said in batch.answers(self._vocabulary.is_end):
+                yield place, self._said(prompts[place], said)
+        finally:
+            batch.close()
+
+    def _said(self, prompt: Prompt, said: Said) -> TimedResponse:
+        ended = self._vocabulary.is_end(said.tokens[-1])
+        return TimedResponse(
+            text=self._vocabulary.text(said.tokens[:-1] if ended else said.tokens),
+            finish_reason="stop" if ended else "length",
+            input_tokens=len(prompt.tokens),
+            held_tokens=said.reused,
+            reused_tokens=said.reused,
+            evaluated_tokens=len(prompt.tokens) - said.reused,
+            output_tokens=len(said.tokens),
+            submitted_ns=said.submitted_ns,
+            rendered_ns=said.submitted_ns,
+            first_token_ns=said.token_ns[0],
+            token_ns=tuple(said.token_ns),
+            completed_ns=said.token_ns[-1],
+            token_ids=tuple(said.tokens),
+            shielded=prompt.shielded,
+        )
 
     def generate(self, request: ChatRequest, keep: int = 0) -> TimedResponse:
         decoder = self._loaded()

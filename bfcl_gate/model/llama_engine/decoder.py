@@ -41,6 +41,61 @@ class Decoded(NamedTuple):
     agreed: int
 
 
+def open_context(
+    model: Any, settings: EngineSettings, threads: int, stop: StopFlag, *, ctx: int, sequences: int
+) -> Any:
+    """Make a context of `ctx` tokens that its sequences share, with room for the logits of one token of each.
+
+    Raises EngineError where llama.cpp refuses.
+    """
+    parameters = with_fields(
+        api.llama_context_default_params(),
+        n_ctx=ctx,
+        n_batch=N_BATCH,
+        n_ubatch=N_BATCH,
+        n_seq_max=sequences,
+        kv_unified=sequences > 1,
+        n_outputs_max=sequences,  # llama.cpp asserts one for each sequence
+        n_threads=threads,
+        n_threads_batch=threads,
+        flash_attn_type=(
+            api.LLAMA_FLASH_ATTN_TYPE_ENABLED if settings.flash_attn else api.LLAMA_FLASH_ATTN_TYPE_DISABLED
+        ),
+        type_k=KV_TYPES[settings.kv_type],
+        type_v=KV_TYPES[settings.kv_type],
+        swa_full=True,
+        offload_kqv=True,
+        no_perf=True,
+        abort_callback=FLAG_IS_SET,
+        abort_callback_data=ctypes.addressof(stop),
+    )
+    context = api.llama_init_from_model(model, parameters)
+    if not context:
+        raise EngineError(
+            f"llama.cpp could not make a context of {ctx} tokens with {settings.kv_type} KV cache "
+            f"({log_tail()}). Where memory is short, lower --ctx or --kv-type."
+        )
+    return context
+
+
+def require_evaluated(status: int, stop: StopFlag) -> None:
+    """Take what llama_decode returned: raises Cancelled where the stop flag is set, EngineError where it could not."""
+    if status == 0 and not stop[0]:
+        return
+    if status == 2 or stop[0]:
+        raise Cancelled
+    raise EngineError(f"llama.cpp could not evaluate a batch (llama_decode returned {status}: {log_tail()}).")
+
+
+def likeliest(logits: Logits) -> int:
+    """Return the token of the largest logit. Raises EngineError for logits that are no numbers."""
+    # argmax takes the lowest id among equals, so ties do not depend on the build; it takes a NaN before all.
+    best = int(np.argmax(logits))
+    if math.isnan(logits[best]):
+        raise EngineError("The model computed logits that are no numbers; its file or the device is broken.")
+    return best
+
+
 class Decoder:
     """A context of one conversation. `cached` are the tokens of it that a next prompt may build on."""
 
@@ -49,7 +104,9 @@ class Decoder:
     ) -> None:
         self._stop = stop
         kind = StateMemory if holds_states(model) else RowMemory
-        self._context = self._open(model, settings, threads, kind.sequences)
+        self._context = open_context(
+            model, settings, threads, stop, ctx=settings.ctx, sequences=kind.sequences
+        )
         self._memory: Memory = kind(self._context)
         self.n_ctx: int = api.llama_n_ctx(self._context)
         self._n_vocab = n_vocab
@@ -69,38 +126,6 @@ class Decoder:
     def inside_ns(self) -> int:
         """Nanoseconds spent inside llama.cpp so far: evaluating, and waiting for logits."""
         return self._inside[0]
-
-    def _open(self, model: Any, settings: EngineSettings, threads: int, sequences: int) -> Any:
-        parameters = with_fields(
-            api.llama_context_default_params(),
-            n_ctx=settings.ctx,
-            n_batch=N_BATCH,
-            n_ubatch=N_BATCH,
-            n_seq_max=sequences,
-            kv_unified=sequences > 1,
-            n_outputs_max=sequences,  # llama.cpp asserts one for each sequence
-            n_threads=threads,
-            n_threads_batch=threads,
-            flash_attn_type=(
-                api.LLAMA_FLASH_ATTN_TYPE_ENABLED
-                if settings.flash_attn
-                else api.LLAMA_FLASH_ATTN_TYPE_DISABLED
-            ),
-            type_k=KV_TYPES[settings.kv_type],
-            type_v=KV_TYPES[settings.kv_type],
-            swa_full=True,
-            offload_kqv=True,
-            no_perf=True,
-            abort_callback=FLAG_IS_SET,
-            abort_callback_data=ctypes.addressof(self._stop),
-        )
-        context = api.llama_init_from_model(model, parameters)
-        if not context:
-            raise EngineError(
-                f"llama.cpp could not make a context of {settings.ctx} tokens with {settings.kv_type} KV cache "
-                f"({log_tail()}). Where memory is short, lower --ctx or --kv-type."
-            )
-        return context
 
     def facts(self) -> dict[str, object]:
         """Return what the context was made with beyond the engine's identity, as llama.cpp tells it."""
@@ -151,13 +176,7 @@ class Decoder:
         begin = perf_counter_ns()
         status = api.llama_decode(self._context, self._batch)
         self._inside[0] += perf_counter_ns() - begin
-        if status == 0 and not self._stop[0]:
-            return
-        if status == 2 or self._stop[0]:
-            raise Cancelled
-        raise EngineError(
-            f"llama.cpp could not evaluate a batch (llama_decode returned {status}: {log_tail()})."
-        )
+        require_evaluated(status, self._stop)
 
     def _step(self, token: int, position: int) -> None:
         self._token[0] = token
@@ -177,14 +196,7 @@ class Decoder:
         return self._logits
 
     def _pick(self) -> int:
-        # argmax takes the lowest id among equals, so ties do not depend on the build; it takes a NaN before all.
-        logits = self.logits()
-        best = int(np.argmax(logits))
-        if math.isnan(logits[best]):
-            raise EngineError(
-                "The model computed logits that are no numbers; its file or the device is broken."
-            )
-        return best
+        return likeliest(self.logits())
 
     def follow(self, start: int, answer: "array[int]", mark: int) -> Decoded:
         """Decode a known answer: compute every step's logits, then take the recorded token.

@@ -52,13 +52,13 @@ class RowMemory:
         """Nothing to do: every place can be reached."""
 
     def rewind(self, keep: int) -> int:
-        if _length(self._memory) == keep:
+        if length(self._memory) == keep:
             return keep
         removed = keep > 0 and api.llama_memory_seq_rm(self._memory, _SEQUENCE, keep, -1)
         # A window that was not kept whole lets itself be cut and reports a later first position; the answer
         # would be wrong without any error.
         first = api.llama_memory_seq_pos_min(self._memory, _SEQUENCE)
-        return keep if removed and first == 0 and _length(self._memory) == keep else self.forget()
+        return keep if removed and first == 0 and length(self._memory) == keep else self.forget()
 
     def forget(self) -> int:
         return _clear(self._memory)
@@ -82,20 +82,21 @@ class StateMemory:
         api.llama_memory_seq_cp(self._memory, _SEQUENCE, _SHADOW, -1, -1)
 
     def rewind(self, keep: int) -> int:
-        if _length(self._memory) == keep:
+        if length(self._memory) == keep:
             return keep
-        marked = _length(self._memory, _SHADOW)
+        marked = length(self._memory, _SHADOW)
         if not 0 < marked <= keep:
             return self.forget()
         removed = api.llama_memory_seq_rm(self._memory, _SEQUENCE, -1, -1)
         api.llama_memory_seq_cp(self._memory, _SHADOW, _SEQUENCE, -1, -1)
-        return marked if removed and _length(self._memory) == marked else self.forget()
+        return marked if removed and length(self._memory) == marked else self.forget()
 
     def forget(self) -> int:
         return _clear(self._memory)
 
 
-def _length(memory: Any, sequence: int = _SEQUENCE) -> int:
+def length(memory: Any, sequence: int = _SEQUENCE) -> int:
+    """Return the tokens that a sequence of a context's memory holds, counted to its last position."""
     return int(api.llama_memory_seq_pos_max(memory, sequence)) + 1
 
 

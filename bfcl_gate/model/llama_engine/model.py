@@ -1,5 +1,6 @@
 """Loads a model file and says what was loaded."""
 
+import ctypes
 import hashlib
 import math
 import os
@@ -103,11 +104,24 @@ def chat_template_of(model: LoadedModel, settings: EngineSettings) -> str:
     return str(raw.decode(errors="replace"))
 
 
+def original_context(handle: Any) -> int:
+    """Return the context in tokens beyond which a model scales its positions (RoPE), else what it was trained on."""
+    architecture = _metadata(handle, "general.architecture")
+    original = _metadata(handle, f"{architecture}.rope.scaling.original_context_length")
+    return int(original) if original.isdecimal() else int(api.llama_model_n_ctx_train(handle))
+
+
+def _metadata(handle: Any, key: str) -> str:
+    """Return a metadata value of a model as text, "" where it has none; cut at 256 bytes."""
+    buffer = ctypes.create_string_buffer(256)
+    length = api.llama_model_meta_val_str(handle, key.encode(), buffer, len(buffer))
+    return "" if length < 0 else buffer.value.decode(errors="replace")
+
+
 def identity_of(
     model: LoadedModel, settings: EngineSettings, threads: int, template: str
 ) -> dict[str, object]:
     """Return what makes this engine this engine: the values that are hashed into engine_id."""
-    trained = api.llama_model_n_ctx_train(model.handle)
     return {
         "model_sha256": settings.model_sha256,
         "template_sha256": hashlib.sha256(template.encode()).hexdigest(),
@@ -124,7 +138,7 @@ def identity_of(
         "load_mode": LOAD_MODE,
         "speculative": settings.speculative,
         "build": binding.build(),
-        "beyond_trained_context": bool(settings.ctx > trained),
+        "beyond_trained_context": settings.ctx > original_context(model.handle),
     }
 
 

@@ -132,6 +132,38 @@ def test_stopping_when_decided_asks_less_and_says_so(gate: Gate) -> None:
     assert "8 answers;" in out
 
 
+def test_samples_asked_together_are_recorded_and_shown(gate: Gate) -> None:
+    speed = ("--parallel", "3", "--share-prefix")
+    code, out, _ = gate(mostly_right, "--min-overall", "0.8", "--output", gate.output, *speed)
+    assert code == 0
+    words = " ".join(out.split())
+    assert "Asked for speed: 3 samples were decoded at once (--parallel), and each prompt began" in words
+    manifest, result = (json.loads((gate.output / name).read_text()) for name in ("run.json", "result.json"))
+    assert (result["gate"]["parallel"], result["gate"]["share_prefix"]) == (3, True)
+    assert (manifest["policy"]["parallel"], manifest["policy"]["share_prefix"]) == (3, True)
+    code, out, _ = gate(mostly_right, "--min-overall", "0.8", "--output", gate.output, "--resume", *speed)
+    assert code == 0
+    code, _, err = gate(mostly_right, "--min-overall", "0.8", "--output", gate.output, "--resume")
+    assert code == 2
+    assert "policy.parallel: 3 -> null" in err
+
+
+@pytest.mark.parametrize(
+    ("beside", "told"),
+    [
+        (("--endpoint", "http://127.0.0.1:1/v1"), "--parallel, --share-prefix: belongs to a local model"),
+        (
+            ("--speculative", "prompt-lookup"),
+            "--parallel, --share-prefix: samples that are evaluated together",
+        ),
+    ],
+)
+def test_samples_cannot_be_asked_together_everywhere(gate: Gate, beside: tuple[str, str], told: str) -> None:
+    code, _, err = gate(native_call, "--parallel", "2", "--share-prefix", *beside)
+    assert code == 2
+    assert told in err
+
+
 def test_an_existing_run_is_refused_without_resume(gate: Gate) -> None:
     gate(native_call, "--output", gate.output)
     code, _, err = gate(native_call, "--output", gate.output)

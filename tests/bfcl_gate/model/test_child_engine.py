@@ -108,6 +108,58 @@ def test_a_running_answer_can_be_cancelled_and_the_engine_goes_on(child_on: Open
     assert untimed(child.generate(HELLO)) == expected
 
 
+MANY = [
+    ChatRequest(messages=({"role": "user", "content": "0123456789" * n},), max_tokens=20) for n in range(1, 9)
+]
+ENDLESS = [ChatRequest(messages=HELLO.messages, max_tokens=20_000) for _ in range(4)]
+
+
+@pytest.mark.parametrize("kind", ["attention", "hybrid"])
+def test_a_child_answers_many_like_the_engine_itself(
+    kind: str, child_on: Open, engine_on: Callable[..., LlamaEngine], model: Model
+) -> None:
+    child, engine = child_on(model(kind)), engine_on(model(kind))
+    found, expected = (dict(e.generate_many(MANY, 3, True)) for e in (child, engine))
+    assert list(found) == list(expected)
+    assert [untimed(found[place]) for place in found] == [untimed(expected[place]) for place in found]
+
+
+def test_who_leaves_many_answers_early_has_an_engine_that_goes_on(child_on: Open, model: Model) -> None:
+    child = child_on(model(answers="endless"), ctx=30_000)
+    expected = untimed(child.generate(HELLO))
+    child.forget()
+    answers = child.generate_many([HELLO, *ENDLESS], 5, False)
+    assert untimed(next(answers)[1]) == expected
+    answers.close()  # type: ignore[attr-defined]
+    assert untimed(child.generate(HELLO)) == expected
+
+
+def test_many_answers_can_be_cancelled_and_the_engine_goes_on(child_on: Open, model: Model) -> None:
+    child = child_on(model(answers="endless"), ctx=30_000)
+    timer = threading.Timer(0.2, child.cancel)
+    timer.start()
+    with pytest.raises(EngineError, match="cancelled"):
+        list(child.generate_many(ENDLESS, 4, False))
+    timer.join()
+    assert child.generate(HELLO).output_tokens
+
+
+def test_an_error_among_many_is_raised_as_it_is(child_on: Open, model: Model) -> None:
+    child = child_on(model(), ctx=512)
+    with pytest.raises(ContextOverflowError, match="Raise --ctx"):
+        list(child.generate_many([HELLO, LONG], 2, False))
+    assert child.generate(HELLO).output_tokens
+
+
+def test_a_child_killed_among_many_answers_is_an_engine_error(child_on: Open, model: Model) -> None:
+    child = child_on(model(answers="endless"), ctx=30_000)
+    answers = child.generate_many([HELLO, *ENDLESS], 5, False)
+    next(answers)
+    os.kill(child._process.pid or 0, signal.SIGKILL)
+    with pytest.raises(EngineError, match="SIGKILL"):
+        list(answers)
+
+
 @pytest.mark.parametrize(
     ("number", "cause"),
     [
@@ -245,6 +297,17 @@ INTERRUPTED = """
         engine.close()
         sys.exit(130)
 """
+INTERRUPTED_AMONG_MANY = """
+    engine = ChildEngine(settings)
+    short = ChatRequest(messages=request.messages, max_tokens=5)
+    long = ChatRequest(messages=request.messages, max_tokens=100_000)
+    try:
+        for _ in engine.generate_many([short, long, long], 3, False):
+            say(engine._process.pid)
+    except KeyboardInterrupt:
+        engine.close()
+        sys.exit(130)
+"""
 KILLED = """
     engine = ChildEngine(settings)
     say(engine._process.pid)
@@ -292,10 +355,11 @@ def said(folder: Path) -> str:
     return (folder / "said").read_text()
 
 
+@pytest.mark.parametrize("action", [INTERRUPTED, INTERRUPTED_AMONG_MANY])
 def test_ctrl_c_ends_the_answer_and_the_child_without_a_word(
-    script: Callable[..., Any], model: Model, tmp_path: Path
+    action: str, script: Callable[..., Any], model: Model, tmp_path: Path
 ) -> None:
-    program = script(INTERRUPTED, model(answers="endless"))
+    program = script(action, model(answers="endless"))
     child = int(said(tmp_path))
     time.sleep(0.2)
     os.killpg(program.pid, signal.SIGINT)
