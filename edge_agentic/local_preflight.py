@@ -58,7 +58,7 @@ def template_stable(planned: Sequence[Sequence[TurnPlan]]) -> Finding:
         name="template_stable",
         level=INFO,
         passed=not departing,
-        detail=f"{detail}.",
+        detail=detail,
         meaning="what comes after a departure is evaluated again: the template rewrites earlier turns",
     )
 

@@ -37,8 +37,6 @@ CMAKE = """
 cmake_minimum_required(VERSION 3.18)
 project(peers C CXX)
 set(CMAKE_CXX_STANDARD 17)
-set(CMAKE_BUILD_RPATH_USE_ORIGIN ON)
-set(CMAKE_BUILD_RPATH "$ORIGIN/../lib")
 find_package(Threads REQUIRED)
 function(license_add_file)
 endfunction()
@@ -58,10 +56,16 @@ target_link_libraries(ggml INTERFACE ggml-base)
 target_link_libraries(llama INTERFACE ggml)
 target_link_libraries(mtmd INTERFACE llama)
 target_link_libraries(llama-common INTERFACE llama)
+if(NOT APPLE)
+  add_link_options(-Wl,-rpath-link,${LIBRARIES})
+endif()
 add_subdirectory(vendor/cpp-httplib)
 add_subdirectory(tools/ui)
 add_subdirectory(tools/server)
 add_subdirectory(tools/llama-bench)
+set_target_properties(llama-server llama-bench PROPERTIES
+  BUILD_WITH_INSTALL_RPATH ON
+  INSTALL_RPATH $<IF:$<PLATFORM_ID:Darwin>,@loader_path,$ORIGIN>/../lib)
 """
 
 

@@ -1,4 +1,4 @@
-"""Rules about a server, as it was found before the run."""
+"""Rules about a server or the local engine, as they were found before the run."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,9 +9,10 @@ from edge_agentic.validity.check import Check
 
 def check_server(manifest: Mapping[str, Any]) -> tuple[Check, ...]:
     """Return a rule for every finding of the preflight that could be told; what is only good to know is none."""
+    who = "engine" if manifest.get("engine", {}).get("kind") == "local" else "server"
     found = [finding_of(row) for row in manifest.get("preflight") or ()]
     return tuple(
-        Check(f"server_{f.name}", f.level, f.passed, f"{f.detail}.")
+        Check(f"{who}_{f.name}", f.level, f.passed, f"{f.detail}.")
         for f in found
         if f.level != INFO and f.passed is not None
     )

@@ -58,14 +58,14 @@ def test_an_engine_that_tells_no_logits_proves_nothing() -> None:
 
 def test_a_template_that_only_appends_is_stable() -> None:
     found = template_stable(plans(None))
-    assert (found.passed, found.detail) == (True, "2 of 2 prompts extend the conversation before them.")
+    assert (found.passed, found.detail) == (True, "2 of 2 prompts extend the conversation before them")
 
 
 def test_the_first_departure_is_named() -> None:
     found = template_stable(plans(Departure(17, "<think>", "")))
     assert found.passed is False
     assert found.detail.startswith("1 of 2 prompts extend the conversation before them; first departure: ")
-    assert found.detail.endswith(" turn 5, token 17: '<think>' became the end.")
+    assert found.detail.endswith(" turn 5, token 17: '<think>' became the end")
 
 
 def test_only_a_local_engine_is_looked_at() -> None:

@@ -271,10 +271,15 @@ def found_at_server(level: str, passed: bool | None) -> dict[str, Any]:
 
 @pytest.mark.parametrize(("level", "passed"), [(WARN, False), (INVALID, False), (WARN, True)])
 def test_what_the_preflight_found_is_a_rule(level: str, passed: bool) -> None:
-    found = checks(preflight=[found_at_server(level, passed)])["server_cache"]
+    found = checks(engine={"kind": "endpoint"}, preflight=[found_at_server(level, passed)])["server_cache"]
     assert found == Check("server_cache", level, passed, "0 of 9 reused.")
+
+
+def test_what_was_found_of_the_local_engine_has_its_name() -> None:
+    found = checks(engine={"kind": "local"}, preflight=[found_at_server(WARN, False)])
+    assert found["engine_cache"].passed is False
 
 
 @pytest.mark.parametrize(("level", "passed"), [(WARN, None), ("INFO", False)])
 def test_what_could_not_be_told_or_is_only_good_to_know_is_no_rule(level: str, passed: bool | None) -> None:
-    assert "server_cache" not in checks(preflight=[found_at_server(level, passed)])
+    assert not any("cache" in name for name in checks(preflight=[found_at_server(level, passed)]))

