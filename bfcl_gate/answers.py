@@ -109,7 +109,7 @@ def _stated(text: str) -> Mapping[str, Any]:
 def mark_answer(sample: Sample, reply: Reply, policy: GatePolicy, case: str | int | None = None) -> Answer:
     """Read a reply natively and leniently, judge both under the policy's rules, and return the row."""
     readings = {mode: read_answer(sample, reply, mode) for mode in MODES}
-    marks = {mode: _mark(sample, reply, reading, policy) for mode, reading in readings.items()}
+    marks = _marks(sample, reply, readings, policy)
     judged = readings[policy.calls]
     return Answer(
         id=sample.id,
@@ -133,7 +133,14 @@ def mark_answer(sample: Sample, reply: Reply, policy: GatePolicy, case: str | in
     )
 
 
-def _mark(sample: Sample, reply: Reply, reading: Reading, policy: GatePolicy) -> Mark:
+def _marks(
+    sample: Sample, reply: Reply, readings: Mapping[str, Reading], policy: GatePolicy
+) -> dict[str, Mark]:
+    """Return the mark of each reading; what says the same is judged once."""
     if reply.error is not None:
-        return Mark(correct=False, error=REQUEST_FAILED)
-    return judge(sample.id, reading.message, rules=policy.rules)
+        return dict.fromkeys(readings, Mark(correct=False, error=REQUEST_FAILED))
+    marks: dict[str, Mark] = {}
+    for mode, reading in readings.items():
+        same = next((other for other in marks if readings[other].message == reading.message), None)
+        marks[mode] = marks[same] if same else judge(sample.id, reading.message, rules=policy.rules)
+    return marks

@@ -28,7 +28,6 @@ class ReportOptions:
 def leave_with(gate: Mapping[str, Any], answers: "Sequence[Answer]", options: ReportOptions) -> NoReturn:
     """Print the gate and end the program: 0 when it passed or nothing was judged, else 1."""
     from bfcl_gate.gate_text import gate_text, misses_text, summary_line
-    from bfcl_gate.junit import junit_xml
 
     if options.summary:
         text = summary_line(gate)
@@ -39,6 +38,8 @@ def leave_with(gate: Mapping[str, Any], answers: "Sequence[Answer]", options: Re
     sys.stdout.write(safe_text(text))
     sys.stdout.flush()
     if options.junit is not None:
+        from bfcl_gate.junit import junit_xml
+
         _write(options.junit, junit_xml(gate))
     raise SystemExit(1 if gate["passed"] is False else 0)
 

@@ -150,6 +150,8 @@ def _rank(reading: _Reading) -> tuple[float, int]:
 def _read(source: Source, find: Find, quiet: _Reading) -> _Reading:
     """Read an answer in one syntax; `quiet` is the reading without any call."""
     found = find(source, 0)
+    if not found and not quiet.thoughts and find is not harmony.find:
+        return quiet
     spans = thoughts(source, found) if found else quiet.thoughts
     if find is harmony.find:
         spans = harmony.thoughts(source) or spans
@@ -160,6 +162,8 @@ def _read(source: Source, find: Find, quiet: _Reading) -> _Reading:
 
 def _outside(spans: Sequence[Thought], blocks: Sequence[Block]) -> list[Block]:
     """Return the blocks that do not begin inside a thought."""
+    if not spans:
+        return list(blocks)
     starts = [span.start for span in spans]
     before = [bisect_right(starts, block.start) for block in blocks]
     return [
