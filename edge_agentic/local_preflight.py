@@ -51,9 +51,11 @@ def template_stable(planned: Sequence[Sequence[TurnPlan]]) -> Finding:
     departing = [(plan, plan.tokens.departure) for plan in turns if plan.tokens and plan.tokens.departure]
     detail = f"{len(turns) - len(departing)} of {len(turns)} prompts extend the conversation before them"
     if departing:
-        plan, (at, before, now) = departing[0]
+        plan, found = departing[0]
         where = f"{plan.turn.trajectory_id} turn {plan.turn.number}"
-        detail += f"; first departure: {where}, token {at}: {_shown(before)} became {_shown(now)}"
+        detail += (
+            f"; first departure: {where}, token {found.at}: {_shown(found.before)} became {_shown(found.now)}"
+        )
     return Finding(
         name="template_stable",
         level=INFO,

@@ -53,12 +53,17 @@ class EngineInfo:
 
 
 class Departure(NamedTuple):
-    """Where a prompt does not go on with what its trajectory had come to: the place in tokens, and the texts of the
-    token that stood there and of the one that stands there now ("" beyond the end)."""
+    """Where a prompt does not go on with what its trajectory had come to, in tokens: `at` of the `held` ones.
+
+    `before` and `now` are the texts of some tokens that stood there and that stand there now ("" beyond the end),
+    `kept` the text right before them. They are untrusted.
+    """
 
     at: int
     before: str
     now: str
+    held: int = 0
+    kept: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,9 @@ from typing import NamedTuple, TypeVar
 
 from bfcl_gate.model.engine import Departure, PlannedTurn
 
+TOKENS_SHOWN = 12
+"""How much text is shown around the place where a prompt departs."""
+
 
 class TurnTokens(NamedTuple):
     """The tokens of one turn; `answer` is the recorded one, `extends` and `shielded` as in PlannedTurn."""
@@ -45,18 +48,30 @@ def reusable(prompt: "array[int]", previous: "array[int] | None") -> int:
     return 0 if previous is None else min(common_prefix(prompt, previous), len(prompt) - 1)
 
 
-def departure(prompt: "array[int]", held: "array[int]", text_of: Callable[[int], str]) -> Departure | None:
+def _numbers(tokens: "array[int]") -> str:
+    return " ".join(map(str, tokens))
+
+
+def departure(
+    prompt: "array[int]", held: "array[int]", text_of: "Callable[[array[int]], str]"
+) -> Departure | None:
     """Return where a prompt does not begin with what is held; None where it does."""
     same = common_prefix(prompt, held)
     if same == len(held):
         return None
-    return Departure(same, text_of(held[same]), text_of(prompt[same]) if same < len(prompt) else "")
+    return Departure(
+        at=same,
+        before=text_of(held[same : same + TOKENS_SHOWN]),
+        now=text_of(prompt[same : same + TOKENS_SHOWN]),
+        held=len(held),
+        kept=text_of(held[max(0, same - TOKENS_SHOWN) : same]),
+    )
 
 
 def plan_trajectory(
-    turns: Sequence[TurnTokens], forced: bool, text_of: Callable[[int], str] = str
+    turns: Sequence[TurnTokens], forced: bool, text_of: "Callable[[array[int]], str]" = _numbers
 ) -> tuple[PlannedTurn, ...]:
-    """Return the plan of the turns of one trajectory; `text_of` gives the text of a token.
+    """Return the plan of the turns of one trajectory; `text_of` gives the text of tokens.
 
     Rule (design: cache rules): forced decoding leaves prompt and answer without its last token in the
     cache, natural decoding leaves the prompt.

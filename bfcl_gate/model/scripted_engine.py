@@ -57,6 +57,10 @@ class ScriptedEngine:
     def _tokens(self, text: str) -> "array[int]":
         return array("i", (self._words.setdefault(w, len(self._words)) for w in re.findall(r"\S+", text)))
 
+    def _text(self, tokens: "array[int]") -> str:
+        words = list(self._words)  # numbered in the order they were met
+        return " ".join(words[token] for token in tokens)
+
     def _render(self, messages: Sequence[Message], tools: Sequence[object]) -> "array[int]":
         return self._tokens(" ".join([json.dumps(tools), *(_spoken(m) for m in messages)]))
 
@@ -75,7 +79,7 @@ class ScriptedEngine:
             TurnTokens(self._prompt(request), answer, None if answer is None else True)
             for request, answer in zip(requests, answers, strict=True)
         ]
-        return plan_trajectory(turns, forced=bool(requests) and requests[0].forced)
+        return plan_trajectory(turns, forced=bool(requests) and requests[0].forced, text_of=self._text)
 
     def generate(self, request: ChatRequest, keep: int = 0) -> TimedResponse:
         self.calls.append(request)

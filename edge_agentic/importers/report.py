@@ -8,9 +8,9 @@ from typing import Any
 
 from edge_agentic.importers.normal import REPAIRS, Notes
 from edge_agentic.importers.rows import Row
-from edge_agentic.importers.secrets import secrets_in
 from edge_agentic.importers.trajectories import Named, Options
 from edge_agentic.trace import Trace
+from edge_agentic.trace.secrets import secrets_in
 
 _CHARACTERS_PER_TOKEN = 2.0
 """Fewer characters than this for each recorded token: a part of the recorded prompt is not there.

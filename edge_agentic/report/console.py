@@ -20,7 +20,8 @@ def render_text(result: Mapping[str, Any], *, show_ungated: Mapping[str, Any] | 
 
 def block(section: Section) -> str:
     """Return the lines of one section, its columns aligned."""
-    lines = [section.title, *_table(section), *(f"  {note}" for note in section.notes)]
+    lead, notes = ([f"  {line}" for line in lines] for lines in (section.lead, section.notes))
+    lines = [section.title, *lead, *_table(section), *notes]
     return "\n".join(marked(line.rstrip(), section.ungated) for line in lines)
 
 

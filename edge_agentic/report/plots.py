@@ -8,6 +8,8 @@ from html import escape
 WIDTH, HEIGHT = 640, 300
 LEFT, RIGHT, TOP, BOTTOM = 64, 16, 16, 44
 BUCKETS = 24
+POINTS = 400
+"""Points of one line: more cannot be told apart."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +45,33 @@ def histogram(values: Sequence[float], *, x_name: str, y_name: str) -> str:
     ]
     ticks = [(i / 4, _short(10 ** (low + (high - low) * i / 4))) for i in range(5)]
     return _svg(f"{y_name} by {x_name}", [*_axes(ticks, y_end, x_name, y_name), *bars])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One line of a plot through the values at 1, 2, 3 …; `label` is shown on hover."""
+
+    values: Sequence[float]
+    label: str
+
+
+def lines(drawn: Sequence[Line], *, x_name: str, y_name: str) -> str:
+    """Return an SVG of lines that begin at 1 on the x axis; the y axis begins at 0."""
+    x_end = _round_up(max(len(line.values) for line in drawn))
+    y_end = _round_up(max(max(line.values) for line in drawn))
+    marks = []
+    for line in drawn:
+        step = -(-len(line.values) // POINTS)
+        shown = [*range(0, len(line.values) - 1, step), len(line.values) - 1]
+        points = [f"{_x((i + 1) / x_end):.1f},{_y(line.values[i] / y_end):.1f}" for i in shown]
+        title = f"<title>{escape(line.label)}</title>"
+        marks.append(f'<polyline class="line" points="{" ".join(points)}">{title}</polyline>')
+        marks.append(
+            f'<circle class="dot" cx="{points[-1].split(",")[0]}" cy="{points[-1].split(",")[1]}" r="2.5">'
+            f"{title}</circle>"
+        )
+    ticks = [(tick / x_end, _short(tick)) for tick in _ticks(x_end)]
+    return _svg(f"{y_name} by {x_name}", [*_axes(ticks, y_end, x_name, y_name), *marks])
 
 
 def _dot(point: Point, x: float, y: float) -> str:

@@ -12,12 +12,13 @@ UNGATED = "UNGATED"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
-    """One block of a report: rows of cells, as many as `header` has names. `notes` follow the rows.
+    """One block of a report: rows of cells, as many as `header` has names, between the lines `lead` and `notes`.
 
     With `ungated` set every line belongs to a run whose gate did not pass, and must be marked so.
     """
 
     title: str
+    lead: tuple[str, ...] = ()
     header: tuple[str, ...] = ()
     rows: tuple[tuple[str, ...], ...] = ()
     notes: tuple[str, ...] = ()

@@ -109,7 +109,7 @@ class LlamaEngine:
         return plan_trajectory(
             [self._turn_tokens(request) for request in requests],
             forced=bool(requests) and requests[0].forced,
-            text_of=lambda token: self._vocabulary.text([token]),
+            text_of=self._vocabulary.text,
         )
 
     def _turn_tokens(self, request: ChatRequest) -> TurnTokens:

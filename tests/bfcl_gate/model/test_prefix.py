@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bfcl_gate.model.engine import PlannedTurn
+from bfcl_gate.model.engine import Departure, PlannedTurn
 from bfcl_gate.model.prefix import TurnTokens, common_prefix, plan_trajectory, reusable
 
 Tokens = "array[int]"
@@ -47,6 +47,10 @@ def test_the_last_prompt_token_is_always_evaluated() -> None:
     assert reusable(tokens(1), tokens(1)) == 0
 
 
+def spelt(tokens: "array[int]") -> str:
+    return " ".join(map(str, tokens))
+
+
 def simulated(asked: Sequence[Tokens], recorded: Sequence["array[int] | None"], forced: bool) -> list[int]:
     """What a cache holds, token by token: how many of each prompt's tokens it can serve."""
     cache: list[int] = []
@@ -64,18 +68,38 @@ def test_a_plan_says_what_a_simulated_cache_serves(
     turns: list[tuple[Tokens, "array[int] | None"]], forced: bool
 ) -> None:
     asked, recorded = [prompt for prompt, _ in turns], [answer for _, answer in turns]
-    plan = plan_trajectory([TurnTokens(prompt, answer) for prompt, answer in turns], forced)
+    plan = plan_trajectory([TurnTokens(prompt, answer) for prompt, answer in turns], forced, spelt)
     assert [turn.possible_forced for turn in plan] == simulated(asked, recorded, True)
     assert [turn.possible_natural for turn in plan] == simulated(asked, recorded, False)
     assert [turn.keep for turn in plan] == [*simulated(asked, recorded, forced)[1:], 0][: len(plan)]
     assert [turn.prompt_tokens for turn in plan] == [len(prompt) for prompt in asked]
     assert [turn.answer_tokens for turn in plan] == [None if a is None else len(a) for a in recorded]
+    # A prompt departs exactly where it agrees with less than all that the turn before left.
+    held = [[*prompt, *(list(answer or ())[:-1] if forced else ())] for prompt, answer in turns]
+    kept = [(counted(a, b), len(a)) for a, b in zip(held, asked[1:], strict=False)]
+    departures = [None, *(agreed if agreed < left else None for agreed, left in kept)]
+    assert [turn.departure and turn.departure.at for turn in plan] == departures[: len(plan)]
+
+
+def test_a_departure_shows_the_text_around_the_first_differing_token() -> None:
+    before, after = tokens(*range(1, 40)), tokens(*range(1, 30), 99, 98)
+    (_, turn) = plan_trajectory([TurnTokens(before), TurnTokens(after)], False, spelt)
+    assert turn.departure == Departure(
+        at=29,
+        before=" ".join(map(str, range(30, 40))),
+        now="99 98",
+        held=39,
+        kept=" ".join(map(str, range(18, 30))),
+    )
+    assert turn.possible_natural == 29
 
 
 def test_a_trajectory_by_hand() -> None:
     first, answer = tokens(1, 2, 3), tokens(4, 5)
     second = tokens(1, 2, 3, 4, 5, 6)
-    assert plan_trajectory([TurnTokens(first, answer, True), TurnTokens(second, shielded=2)], True) == (
+    assert plan_trajectory(
+        [TurnTokens(first, answer, True), TurnTokens(second, shielded=2)], True, spelt
+    ) == (
         PlannedTurn(
             prompt_tokens=3,
             answer_tokens=2,

@@ -154,7 +154,7 @@ def test_the_schema_is_a_schema() -> None:
     Draft202012Validator.check_schema(SCHEMA)
 
 
-@settings(max_examples=600)
+@settings(max_examples=300)
 @given(mutated_rows())
 def test_the_quick_verdict_is_that_of_the_plain_validator(row: dict[str, Any]) -> None:
     plain = {
