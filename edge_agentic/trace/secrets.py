@@ -24,36 +24,41 @@ class _Form(NamedTuple):
     pattern: re.Pattern[str]
 
 
+def _pattern(form: str) -> re.Pattern[str]:
+    """Return a form compiled; a letter of another script ends a key as a space does."""
+    return re.compile(form, re.ASCII)
+
+
 _PRIVATE = r"[A-Z ]{0,20}PRIVATE KEY-----"
 _FORMS = (
-    _Form("an AWS access key", ("AKIA", "ASIA"), re.compile(r"A[KS]IA[0-9A-Z]{16}\b")),
+    _Form("an AWS access key", ("AKIA", "ASIA"), _pattern(r"A[KS]IA[0-9A-Z]{16}\b")),
     _Form(
         "an AWS secret key",
         ("aws_secret_access_key", "AWS_SECRET_ACCESS_KEY", "SecretAccessKey", "secretAccessKey"),
-        re.compile(r"\w+[\"'\\]{0,4}\s{0,4}[=:]\s{0,4}[\"'\\]{0,4}[0-9A-Za-z/+]{40}(?![0-9A-Za-z/+=])"),
+        _pattern(r"\w+[\"'\\]{0,4}\s{0,4}[=:]\s{0,4}[\"'\\]{0,4}[0-9A-Za-z/+]{40}(?![0-9A-Za-z/+=])"),
     ),
     _Form(
         "a GitHub token",
         ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
-        re.compile(r"gh[pousr]_[0-9A-Za-z]{36,}|github_pat_[0-9A-Za-z_]{50,}"),
+        _pattern(r"gh[pousr]_[0-9A-Za-z]{36,}|github_pat_[0-9A-Za-z_]{50,}"),
     ),
-    _Form("a GitLab token", ("glpat-",), re.compile(r"glpat-[0-9A-Za-z_-]{20,}")),
-    _Form("an OpenAI or Anthropic key", ("sk-",), re.compile(r"sk-(?:ant-|proj-)?[0-9A-Za-z_-]{32,}")),
-    _Form("a Groq or xAI key", ("gsk_", "xai-"), re.compile(r"gsk_[0-9A-Za-z]{40,}|xai-[0-9A-Za-z]{60,}")),
-    _Form("a Slack token", ("xox", "xapp-"), re.compile(r"(?:xox[abeprs]|xapp)-[0-9A-Za-z-]{20,}")),
-    _Form("a Google API key", ("AIza",), re.compile(r"AIza[0-9A-Za-z_-]{35}(?![0-9A-Za-z_])")),
-    _Form("a Hugging Face token", ("hf_",), re.compile(r"hf_[0-9A-Za-z]{30,}\b")),
+    _Form("a GitLab token", ("glpat-",), _pattern(r"glpat-[0-9A-Za-z_-]{20,}")),
+    _Form("an OpenAI or Anthropic key", ("sk-",), _pattern(r"sk-(?:ant-|proj-)?[0-9A-Za-z_-]{32,}")),
+    _Form("a Groq or xAI key", ("gsk_", "xai-"), _pattern(r"gsk_[0-9A-Za-z]{40,}|xai-[0-9A-Za-z]{60,}")),
+    _Form("a Slack token", ("xox", "xapp-"), _pattern(r"(?:xox[abeprs]|xapp)-[0-9A-Za-z-]{20,}")),
+    _Form("a Google API key", ("AIza",), _pattern(r"AIza[0-9A-Za-z_-]{35}(?![0-9A-Za-z_])")),
+    _Form("a Hugging Face token", ("hf_",), _pattern(r"hf_[0-9A-Za-z]{30,}\b")),
     _Form(
         "a token of a package index",
         ("npm_", "pypi-AgEI"),
-        re.compile(r"npm_[0-9A-Za-z]{36}\b|pypi-AgEI[0-9A-Za-z_-]{50,}"),
+        _pattern(r"npm_[0-9A-Za-z]{36}\b|pypi-AgEI[0-9A-Za-z_-]{50,}"),
     ),
-    _Form("a Stripe key", ("sk_live_", "rk_live_"), re.compile(r"[sr]k_live_[0-9A-Za-z]{24,}")),
+    _Form("a Stripe key", ("sk_live_", "rk_live_"), _pattern(r"[sr]k_live_[0-9A-Za-z]{24,}")),
     _Form(
         # Up to its end, or as far as it goes where an output was cut; line breaks may be spelt \n in JSON text.
         "a private key",
         ("-----BEGIN ",),
-        re.compile(
+        _pattern(
             rf"-----BEGIN {_PRIVATE}"
             rf"(?:(?:[^-]|-(?!----)){{0,16384}}-----END {_PRIVATE}|(?:(?:\s|\\[nr]){{1,4}}[0-9A-Za-z+/=]{{40,76}})*)"
         ),
@@ -61,7 +66,7 @@ _FORMS = (
     _Form(
         "a JSON web token",
         ("eyJ",),
-        re.compile(r"eyJ[0-9A-Za-z_-]{10,2000}\.eyJ[0-9A-Za-z_-]{10,2000}\.[0-9A-Za-z_-]{10,}"),
+        _pattern(r"eyJ[0-9A-Za-z_-]{10,2000}\.eyJ[0-9A-Za-z_-]{10,2000}\.[0-9A-Za-z_-]{10,}"),
     ),
 )
 # What may stand right before a key though it ends with a letter: a line break spelt \n, a terminal colour.
@@ -93,7 +98,8 @@ def _find(text: str, form: _Form, needle: str) -> Iterator[Secret]:
 def _opens(text: str, at: int) -> bool:
     """Whether a word may begin at this place."""
     before = text[at - 1 : at]
-    if not (before.isalnum() or before == "_"):
+    # Other scripts write no space before a key.
+    if not (before.isascii() and (before.isalnum() or before == "_")):
         return True
     return _ESCAPE_BEFORE.search(text[max(0, at - _ESCAPE_CHARACTERS) : at]) is not None
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -47,17 +48,17 @@ BEFORE = (
     "\x1b[31m",
     "\x1b[01;31m\x1b[K",
     "\\u001b[0m",
-    "é",
+    "密钥",
     "token:",
 )
+AFTER = ("\n", "", "\\n", '"', "。", "的")
 
 
 @kinds
-@pytest.mark.parametrize("before", BEFORE)
-def test_a_key_is_found_whole_wherever_it_may_begin(key: str, kind: str, before: str) -> None:
-    text = f"{before}{key}\n"
-    (found,) = find_secrets(text)
-    assert (found.kind, text[found.start : found.end]) == (kind, key)
+def test_a_key_is_found_whole_wherever_it_may_stand(key: str, kind: str) -> None:
+    for before, after in product(BEFORE, AFTER):
+        text = f"{before}{key}{after}"
+        assert [(found.kind, text[found.start : found.end]) for found in find_secrets(text)] == [(kind, key)]
 
 
 @pytest.mark.parametrize(
