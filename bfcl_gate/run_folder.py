@@ -37,11 +37,16 @@ def require_usable(folder: Path, *, resume: bool) -> None:
 
 def begin(folder: Path, manifest: Mapping[str, Any]) -> None:
     """Make the folder of a run and write run.json, its first file. Raises SourceError when the disk refuses."""
+    begin_as(folder, MANIFEST, manifest)
+
+
+def begin_as(folder: Path, name: str, document: Mapping[str, Any]) -> None:
+    """Make a folder and write the JSON file that stands first in it. Raises SourceError when the disk refuses."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise SourceError(f"--output {folder}: cannot make the folder ({error.strerror}).") from error
-    write_json(folder / MANIFEST, manifest)
+    write_json(folder / name, document)
 
 
 def how_to_continue(folder: Path | None) -> str:

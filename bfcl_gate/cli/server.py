@@ -40,6 +40,15 @@ def look_at_server(
     return tuple(found)
 
 
+def at_concurrency(found: tuple[Finding, ...], engine: "Engine", concurrency: int) -> tuple[Finding, ...]:
+    """Return what was found, with the slots judged for another number of requests at once."""
+    from bfcl_gate.model.endpoint_engine.server_preflight import slots
+
+    return tuple(
+        slots(engine.info(), concurrency) if finding.name == "slots" else finding for finding in found
+    )
+
+
 def prompt_tokens(engine: "Engine", request: "ChatRequest") -> "tuple[int, ...] | None":
     """Return a prompt's token ids as the server of an endpoint engine makes them; None where it does not tell."""
     from bfcl_gate.model.endpoint_engine import EndpointEngine

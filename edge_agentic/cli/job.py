@@ -9,7 +9,7 @@ from typing import Any
 
 from bfcl_gate.cli.engine import LOCAL_ONLY, describe_model
 from bfcl_gate.cli.options import EngineOptions
-from bfcl_gate.cli.server import look_at_server, prompt_tokens
+from bfcl_gate.cli.server import at_concurrency, look_at_server, prompt_tokens
 from bfcl_gate.errors import InputError
 from bfcl_gate.gate import gate_request
 from bfcl_gate.identity import digest
@@ -17,6 +17,7 @@ from bfcl_gate.lines import LineOptions, resolve_line
 from bfcl_gate.model.chat import ChatRequest
 from bfcl_gate.model.endpoint_engine import EndpointSettings, public_name
 from bfcl_gate.model.engine import Engine, EngineInfo, EngineSettings
+from bfcl_gate.model.findings import Finding
 from bfcl_gate.ruleset import Ruleset
 from bfcl_gate.run_folder import MANIFEST, require_usable
 from bfcl_gate.samples import gate_samples
@@ -119,8 +120,10 @@ def with_gate_result(job: Job, options: RunOptions, info: EngineInfo) -> Job:
     return replace(job, prior_gate=gate)
 
 
-def with_server(job: Job, engine: Engine, folder: Path) -> Job:
+def with_server(job: Job, engine: Engine, folder: Path, known: tuple[Finding, ...] = ()) -> Job:
     """Return the job with what the preflight finds out about an endpoint's server; a resumed run keeps what it has.
+
+    `known` is what was found for a run of another concurrency just before.
 
     Raises InputError where the largest prompt does not fit the server's context.
     """
@@ -128,7 +131,12 @@ def with_server(job: Job, engine: Engine, folder: Path) -> Job:
         return job
     asked = [request for turns in job.selected for request in requests_of(widest_turns(turns), job.replay)]
     largest = max(asked, key=lambda request: len(repr(request.messages)) + len(repr(request.tools)))
-    found = () if (folder / MANIFEST).exists() else look_at_server(engine, largest, job.concurrency)
+    if (folder / MANIFEST).exists():
+        found: tuple[Finding, ...] = ()
+    else:
+        found = at_concurrency(known, engine, job.concurrency) or look_at_server(
+            engine, largest, job.concurrency
+        )
     tokens = prompt_tokens(engine, largest)
     return replace(job, findings=found, largest_prompt_tokens=None if tokens is None else len(tokens))
 

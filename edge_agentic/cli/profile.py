@@ -36,6 +36,8 @@ class RunOptions:
     min_overall: float | None
     min_normalized: float | None
     show_ungated: bool
+    sweep: str | None
+    slo: str | None
 
 
 _CHOICES = {
@@ -52,6 +54,7 @@ def apply_profile(options: RunOptions, engine: EngineOptions) -> "tuple[Ruleset,
     Raises InputError for an unknown choice and for an option the profile does not allow.
     """
     from bfcl_gate.ruleset import find_ruleset
+    from edge_agentic.slo import parse_slo
 
     ruleset = find_ruleset(options.profile)
     for option, value in zip(
@@ -66,6 +69,8 @@ def apply_profile(options: RunOptions, engine: EngineOptions) -> "tuple[Ruleset,
             "option out, or use a local --model."
         )
     check_gate_speed(options.parallel, options.share_prefix, engine)
+    if options.slo is not None:
+        parse_slo(options.slo)
     if ruleset.strict:
         _refuse_changes(ruleset, options, engine)
         engine = _with_limits(ruleset, engine)
@@ -99,6 +104,7 @@ def _refuse_changes(ruleset: "Ruleset", options: RunOptions, engine: EngineOptio
         "--share-prefix": options.share_prefix,
         "--tool-delay": options.tool_delay != "none",
         "--reasoning": options.reasoning != "keep",
+        "--sweep": options.sweep is not None,
         "--concurrency": options.concurrency != (ruleset.concurrency or 1),
         "--ctx": engine.ctx not in (None, ruleset.ctx),
         "--kv-type": engine.kv_type != ruleset.kv_type,

@@ -43,6 +43,10 @@ def report(
 def _rendered(folder: Path, format_name: str, show_ungated: bool) -> str:
     import json
 
+    from edge_agentic.report.sweep import SWEEP
+
+    if (folder / SWEEP).is_file():
+        return _rendered_sweep(folder, format_name)
     from edge_agentic.report.console import render_text
     from edge_agentic.report.csv import render_csv
     from edge_agentic.report.html import render_html
@@ -58,6 +62,21 @@ def _rendered(folder: Path, format_name: str, show_ungated: bool) -> str:
     if format_name == "html":
         return render_html(result, run.replay.turns, seams=run.replay.seams, show_ungated=ungated)
     return safe_text(render_text(result, show_ungated=ungated))
+
+
+def _rendered_sweep(folder: Path, format_name: str) -> str:
+    import json
+
+    from edge_agentic.report.console import render_sweep
+    from edge_agentic.report.sweep import load_sweep, sweep_csv, sweep_document
+    from edge_agentic.report.sweep_html import render_sweep_html
+
+    points = load_sweep(folder)
+    if format_name == "json":
+        return json.dumps(sweep_document(points), indent=2) + "\n"
+    if format_name == "csv":
+        return sweep_csv(points)
+    return render_sweep_html(points) if format_name == "html" else safe_text(render_sweep(points))
 
 
 def compare(folder_a: DirA, folder_b: DirB, fail_if_slower: SlowerOption = None) -> NoReturn:

@@ -13,6 +13,7 @@ from bfcl_gate.cli import gate_options as gate
 from bfcl_gate.cli.options import EngineOptions, with_engine_options
 from bfcl_gate.cli.shell import continuable
 from edge_agentic.cli.profile import RunOptions, apply_profile, finished_result, require_stated
+from edge_agentic.cli.sweep import run_sweep
 
 ProfileOption = Annotated[str, typer.Option("--profile", help="quick, standard or mlperf-v6.1.")]
 TracesOption = Annotated[
@@ -47,6 +48,14 @@ GateResultOption = Annotated[
     Path | None,
     typer.Option("--gate-result", metavar="DIR", help="Accept this earlier gate instead of asking again."),
 ]
+SweepOption = Annotated[
+    str | None,
+    typer.Option("--sweep", metavar="N,N,…", help="One run for each of these concurrencies; endpoints only."),
+]
+SloOption = Annotated[
+    str | None,
+    typer.Option("--slo", metavar="ttft=2s,tpot=50ms", help="Count the turns that meet this as goodput."),
+]
 ShowUngatedOption = Annotated[
     bool, typer.Option("--show-ungated", help="Show speed before and without a passed gate.")
 ]
@@ -73,12 +82,17 @@ def run(
     min_overall: gate.MinOverallOption = None,
     min_normalized: gate.MinNormalizedOption = None,
     show_ungated: ShowUngatedOption = False,
+    sweep: SweepOption = None,
+    slo: SloOption = None,
     engine: EngineOptions,
 ) -> None:
     """Replay coding-agent trajectories, gate the model's function calling, then report how fast it was."""
     given = locals()  # sixteen options by name, once
     options = RunOptions(**{f.name: given[f.name] for f in fields(RunOptions)})
-    _run(replace(options, traces=tuple(traces or ())), engine)
+    options = replace(options, traces=tuple(traces or ()))
+    if sweep is not None:
+        run_sweep(options, engine)
+    _run(options, engine)
 
 
 def _run(options: RunOptions, engine_options: EngineOptions) -> NoReturn:

@@ -1,10 +1,11 @@
 """The report as text for a terminal: the verdict first, columns aligned, nothing that does not exist."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from edge_agentic.report.content import sections, verdict
 from edge_agentic.report.performance_block import marked
+from edge_agentic.report.sweep import SweepPoint, sweep_sections, sweep_verdict
 from edge_agentic.report.words import Section
 
 
@@ -16,6 +17,11 @@ def render_text(result: Mapping[str, Any], *, show_ungated: Mapping[str, Any] | 
     """
     blocks = [verdict(result), *(block(section) for section in sections(result, show_ungated))]
     return "\n\n".join(blocks) + "\n"
+
+
+def render_sweep(points: Sequence[SweepPoint]) -> str:
+    """Return the report of a sweep, ending in a newline."""
+    return "\n\n".join([sweep_verdict(points), *map(block, sweep_sections(points))]) + "\n"
 
 
 def block(section: Section) -> str:

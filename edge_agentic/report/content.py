@@ -48,14 +48,14 @@ def sections(result: Result, ungated: Mapping[str, Any] | None = None) -> tuple[
 
     `ungated` is the performance of a run whose gate did not pass, shown only where the user asked for it.
     """
-    found = [_run(result)]
+    found = [run_section(result)]
     if result["gate"] is not None:
         found += gate_sections(result["gate"])
     if result["performance"] is not None:
         found += performance_sections(result["performance"])
     elif ungated is not None:
         found += performance_sections(ungated, ungated=True)
-    found += [*_found(result), _checks(result), _next(result)]
+    found += [*found_before(result), _checks(result), next_section(result)]
     return tuple(found)
 
 
@@ -75,7 +75,8 @@ ENGINE_FACTS = (
 OPTION_FACTS = ("decode", "limit", "tool_delay", "reasoning", "max_tokens", "calls")
 
 
-def _run(result: Result) -> Section:
+def run_section(result: Result) -> Section:
+    """Return what was run: model, engine, trace, options, machine."""
     asked = {**(result.get("options") or {}), "ruleset": result["ruleset"]}
     made = [text for text in (result.get("created_at"), result.get("tool_version")) if text]
     rows = [
@@ -102,7 +103,7 @@ def _machine(environment: Mapping[str, Any]) -> str:
     return clean(", ".join(str(part) for part in parts if part))
 
 
-def _found(result: Result) -> tuple[Section, ...]:
+def found_before(result: Result) -> tuple[Section, ...]:
     """What the preflight found out about the engine or an endpoint's server."""
     found = [finding_of(row) for row in result.get("preflight") or ()]
     if not found:
@@ -142,7 +143,7 @@ ADVICE = {
 }
 
 
-def _next(result: Result) -> Section:
+def next_section(result: Result) -> Section:
     """What the reader can do about what the report says."""
     gate = result["gate"]
     notes = []

@@ -124,7 +124,29 @@ def _rates(performance: Performance, ungated: bool) -> Section:
                 "accepted / drafted tokens, as the server counts",
             )
         )
+    rows += _load_rows(performance)
     return Section(title="Rates", header=("", "pooled", "definition"), rows=tuple(rows), ungated=ungated)
+
+
+def _load_rows(performance: Performance) -> list[tuple[str, str, str]]:
+    """What several trajectories at once were served, and how many turns met the objectives of --slo."""
+    load, good = performance.get("throughput"), performance.get("goodput")
+    rows = []
+    if load is not None:
+        rows = [
+            ("turns", rate(load["turns_per_s"], "turns/s"), "answered turns / wall time"),
+            ("jobs", rate(load["jobs_per_h"], "/h"), "trajectories answered whole / wall time"),
+            (
+                "one session",
+                rate(load["session"]["output_tokens_per_s"]),
+                "output tokens / time a trajectory was under way, pooled",
+            ),
+        ]
+    if good is not None:
+        asked = ", ".join(f"{name.removesuffix('_s')} {seconds(most)}" for name, most in good["slo"].items())
+        told = f"{percent(good['share'])}, {rate(good['turns_per_s'], 'turns/s')}"
+        rows.append(("goodput", told, f"turns within {asked}, of all issued"))
+    return [row for row in rows if row[1]]
 
 
 def _work(performance: Performance, ungated: bool) -> Section:

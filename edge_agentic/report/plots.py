@@ -30,6 +30,36 @@ def scatter(points: Sequence[Point], *, x_name: str, y_name: str) -> str:
     return _svg(f"{y_name} by {x_name}", [*_axes(ticks, y_end, x_name, y_name), *marks])
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Curve:
+    """Points joined in their order; each point's label is written beside it."""
+
+    name: str
+    points: tuple[Point, ...]
+
+
+def curve_plot(curves: Sequence[Curve], *, x_name: str, y_name: str) -> str:
+    """Return an SVG of curves, both axes beginning at 0; "" where none has a point. The second has another colour."""
+    points = [point for curve in curves for point in curve.points]
+    if not points:
+        return ""
+    x_end, y_end = _round_up(max(p.x for p in points)), _round_up(max(p.y for p in points))
+    parts = []
+    for number, curve in enumerate(curves):
+        odd = number % 2 == 1
+        places = [(_x(p.x / x_end), _y(p.y / y_end)) for p in curve.points]
+        line = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
+        parts.append(f'<polyline class="{"oddcurve" if odd else "curve"}" points="{line}"/>')
+        for point, (x, y) in zip(curve.points, places, strict=True):
+            named = f"{curve.name}, {point.label} at once"
+            parts.append(_dot(Point(x=point.x, y=point.y, label=named, odd=odd), x, y))
+            parts.append(f'<text class="label" x="{x + 6:.1f}" y="{y - 5:.1f}">{escape(point.label)}</text>')
+        x, y = places[-1] if places else (0.0, 0.0)
+        parts.append(f'<text class="label" x="{x + 6:.1f}" y="{y + 12:.1f}">{escape(curve.name)}</text>')
+    ticks = [(tick / x_end, _short(tick)) for tick in _ticks(x_end)]
+    return _svg(f"{y_name} by {x_name}", [*_axes(ticks, y_end, x_name, y_name), *parts])
+
+
 def histogram(values: Sequence[float], *, x_name: str, y_name: str) -> str:
     """Return an SVG of how often values (above 0) fall into logarithmic buckets."""
     low, high = math.log10(min(values)), math.log10(max(values))

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from bfcl_gate.model.chat import ChatRequest
 from bfcl_gate.model.endpoint_engine import EndpointEngine
 from bfcl_gate.model.endpoint_engine.probes import probe
+from bfcl_gate.model.engine import EngineInfo
 from bfcl_gate.model.findings import INFO, INVALID, WARN, Finding
 
 
@@ -19,7 +20,7 @@ def server_preflight(
     yield _reachable(engine)
     yield _served(engine)
     yield _context(engine, largest)
-    yield _slots(engine, concurrency)
+    yield slots(engine.info(), concurrency)
     yield from probe(engine)
 
 
@@ -69,13 +70,14 @@ def needed_tokens(engine: EndpointEngine, largest: ChatRequest | None) -> int | 
     return None if tokens is None or largest is None else len(tokens) + largest.max_tokens
 
 
-def _slots(engine: EndpointEngine, concurrency: int) -> Finding:
-    slots = engine.info().details.get("slots")
-    known = isinstance(slots, int)
+def slots(info: EngineInfo, concurrency: int) -> Finding:
+    """Say whether the server answers as many requests at once as a run makes."""
+    stated = info.details.get("slots")
+    known = isinstance(stated, int)
     return Finding(
         name="slots",
         level=WARN if concurrency > 1 else INFO,
-        passed=concurrency <= slots if isinstance(slots, int) else None,
-        detail=(f"{slots} requests at once" if known else "not stated") + f"; the run makes {concurrency}",
+        passed=concurrency <= stated if isinstance(stated, int) else None,
+        detail=(f"{stated} requests at once" if known else "not stated") + f"; the run makes {concurrency}",
         meaning="requests beyond the slots wait for one, and their waiting is part of TTFT",
     )
