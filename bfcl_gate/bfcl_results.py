@@ -13,6 +13,7 @@ from bfcl_gate.dataset import CATEGORIES
 from bfcl_gate.errors import InputError, SourceError
 from bfcl_gate.files import parse_object, read_lines
 from bfcl_gate.model.chat import Message
+from bfcl_gate.run_folder import require_no_file
 
 _PREFIX, _SUFFIX = "BFCL_v4_", "_result.json"
 
@@ -82,6 +83,7 @@ def write_results(folder: Path, model_name: str, rows: Iterable[Mapping[str, Any
     disk refuses.
     """
     home = folder / _folder_name(model_name)
+    require_no_file(home)
     if held := result_files(home):
         raise InputError(
             f"{home}: already holds results ({held[0].name}); choose another folder or model name."

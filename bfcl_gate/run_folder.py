@@ -22,16 +22,21 @@ def require_usable(folder: Path, *, resume: bool) -> None:
 
     Nothing is made yet, so that a run which never begins leaves nothing behind.
     """
-    nearest = next(place for place in (folder, *folder.absolute().parents) if place.exists())
-    if not nearest.is_dir():
-        raise InputError(
-            f"--output {folder}: {nearest} is a file; expected a folder, which may not exist yet. Choose another one."
-        )
+    require_no_file(folder, "--output ")
     held = [name for name in (MANIFEST, JOURNAL, RESULT) if (folder / name).exists()]
     if held and not resume:
         raise InputError(
             f"--output {folder}: already holds a run ({', '.join(held)}). Add --resume to continue it, or "
             "choose another folder."
+        )
+
+
+def require_no_file(folder: Path, option: str = "") -> None:
+    """Raise InputError where a file stands in the place of the folder, or of one that it would be in."""
+    nearest = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+    if not nearest.is_dir():
+        raise InputError(
+            f"{option}{folder}: {nearest} is a file; expected a folder, which may not exist yet. Choose another one."
         )
 
 

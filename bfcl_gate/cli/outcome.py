@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from bfcl_gate.cli.shell import safe_text
-from bfcl_gate.errors import SourceError
+from bfcl_gate.errors import InputError, SourceError
 
 if TYPE_CHECKING:
     from bfcl_gate.answers import Answer
@@ -23,6 +23,17 @@ class ReportOptions:
     misses: bool = False
     summary: bool = False
     junit: Path | None = None
+
+    def __post_init__(self) -> None:
+        """Raise InputError where the JUnit file cannot be: hours of a run come before it is written."""
+        if self.junit is None:
+            return
+        if self.junit.is_dir():
+            raise InputError(f"--junit {self.junit}: is a folder; expected the name of a file to write.")
+        if not self.junit.absolute().parent.is_dir():
+            raise InputError(
+                f"--junit {self.junit}: there is no folder {self.junit.parent}; make it, or name another file."
+            )
 
 
 def leave_with(gate: Mapping[str, Any], answers: "Sequence[Answer]", options: ReportOptions) -> NoReturn:

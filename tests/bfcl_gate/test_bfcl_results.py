@@ -3,6 +3,7 @@
 import gzip
 import json
 from collections import Counter
+from errno import ENOSPC
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -222,7 +223,16 @@ def test_a_model_name_that_is_no_folder_name_is_refused(tmp_path: Path, name: st
         write_results(tmp_path, name, [result_row("irrelevance_0", {"content": "prose"}, None)])
 
 
-def test_a_disk_that_refuses_is_a_source_error(tmp_path: Path) -> None:
+def test_a_disk_that_refuses_is_a_source_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(SourceError, match="cannot write the results \\(No space left"):
+        write_results(tmp_path, "m", [result_row("irrelevance_0", {"content": "prose"}, None)])
+
+
+def test_a_file_in_the_place_of_the_folder_is_bad_input(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(SourceError, match="cannot write"):
+    with pytest.raises(InputError, match="file is a file; expected a folder"):
         write_results(tmp_path / "file", "m", [result_row("irrelevance_0", {"content": "prose"}, None)])

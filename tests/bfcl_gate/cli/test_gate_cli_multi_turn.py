@@ -1,6 +1,8 @@
 """`bfcl-gate multi-turn` through the command itself, on a model that answers as expected."""
 
 import json
+import os
+import signal
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -91,6 +93,29 @@ def test_a_broken_run_says_how_it_continues(multi_turn: Command) -> None:
     assert "continue with the same options, --output" in err
     assert multi_turn(prose(), *arguments)[0] == 2
     assert multi_turn(prose(), *arguments, "--resume")[0] == 0
+
+
+def test_a_polite_kill_keeps_what_was_finished(multi_turn: Command) -> None:
+    answers = iter([PROSE, *[None] * 9])
+
+    def killed(_: object) -> str:
+        if next(answers) is None:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return PROSE
+
+    arguments = ("--subset", "base", "--limit", 2, "--output", multi_turn.output)
+    code, out, err = multi_turn(ScriptedEngine(killed, ctx=100_000), *arguments)
+    assert (code, out) == (130, "")
+    assert f"Interrupted. What was finished is in {multi_turn.output}" in err
+    assert multi_turn(prose(), *arguments, "--resume")[0] == 0
+
+
+def test_an_output_that_is_a_file_is_refused(multi_turn: Command) -> None:
+    multi_turn.output.write_text("mine")
+    code, _, err = multi_turn(prose(), "--limit", 1, "--output", multi_turn.output)
+    assert code == 2
+    assert "is a file; expected a folder" in err
+    assert multi_turn.opened == []
 
 
 @pytest.mark.parametrize(

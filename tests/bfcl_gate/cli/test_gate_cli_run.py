@@ -1,6 +1,8 @@
 """`bfcl-gate run` through the command itself, on the scripted engine."""
 
 import json
+import os
+import signal
 import sys
 from collections.abc import Callable
 from importlib import import_module
@@ -42,10 +44,12 @@ class Gate:
     def _settings(self, *_: object) -> EngineSettings:
         return EngineSettings(model_path=self._model, model_sha256="0" * 64, ctx=0)
 
-    def __call__(self, says: Says, *arguments: object) -> tuple[int, str, str]:
+    def __call__(
+        self, says: Says, *arguments: object, opens: Callable[..., object] | None = None
+    ) -> tuple[int, str, str]:
         self.engine = scripted(IDS, says)
         self._monkeypatch.setattr(run, "engine_settings", self._settings)
-        self._monkeypatch.setattr(run, "open_engine", lambda *_: self.engine)
+        self._monkeypatch.setattr(run, "open_engine", opens or (lambda *_: self.engine))
         self._monkeypatch.setattr(
             sys, "argv", ["bfcl-gate", "run", "--sample", str(self._ids), *map(str, arguments)]
         )
@@ -208,6 +212,73 @@ def test_an_interrupted_run_keeps_its_answers_and_says_how_to_continue(gate: Gat
     assert code == 0
     assert gate.engine is not None
     assert len(gate.engine.calls) == 2
+
+
+def test_a_polite_kill_is_what_ctrl_c_is(gate: Gate) -> None:
+    def killed(sample_id: str) -> str:
+        if sample_id == IDS[6]:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return native_call(sample_id)
+
+    code, out, err = gate(killed, "--output", gate.output)
+    assert (code, out) == (130, "")
+    assert f"Interrupted. What was finished is in {gate.output}" in err
+    assert [answer.id for answer in load_gate(gate.output).answers] == IDS[:6]
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+def test_an_end_during_the_preflight_says_how_to_continue_too(gate: Gate) -> None:
+    def killed(_: str) -> str:
+        raise KeyboardInterrupt
+
+    code, _, err = gate(killed, "--output", gate.output)
+    assert code == 130
+    assert "continue with the same options" in err
+    assert gate(native_call, "--output", gate.output, "--resume", "--min-overall", "1")[0] == 0
+
+
+def test_the_preflight_counts_its_questions(gate: Gate) -> None:
+    err = gate(native_call, "--min-overall", "0.5")[2]
+    assert [line for line in err.splitlines() if line.startswith("preflight")] == [
+        f"preflight: {number} of 5" for number in range(1, 6)
+    ]
+
+
+@pytest.mark.parametrize("below", [(), ("deeper", "still")])
+def test_an_output_that_is_a_file_is_refused(gate: Gate, below: tuple[str, ...]) -> None:
+    gate.output.write_text("mine")
+    code, out, err = gate(native_call, "--output", gate.output.joinpath(*below))
+    assert (code, out) == (2, "")
+    assert f"{gate.output} is a file; expected a folder" in err
+    assert gate.output.read_text() == "mine"
+
+
+@pytest.mark.parametrize("error", [InputError("too large"), EngineError("gone")])
+def test_a_run_that_never_begins_leaves_no_folder(gate: Gate, error: Exception) -> None:
+    def refused(*_: object) -> ScriptedEngine:
+        raise error
+
+    code, _, err = gate(native_call, "--output", gate.output / "new", opens=refused)
+    assert code == error.exit_code  # type: ignore[attr-defined]
+    assert str(error) in err
+    assert not gate.output.exists()
+
+
+def test_a_junit_file_that_cannot_be_is_refused_before_anything_is_asked(gate: Gate) -> None:
+    for path in (gate.output.parent, gate.output / "missing" / "gate.xml"):
+        code, _, err = gate(native_call, "--junit", path)
+        assert code == 2
+        assert f"--junit {path}" in err
+        assert gate.engine is not None
+        assert gate.engine.calls == []
+
+
+def test_a_finished_run_whose_journal_is_gone_is_not_believed(gate: Gate) -> None:
+    gate(native_call, "--min-overall", "0.5", "--output", gate.output)
+    (gate.output / "gate.jsonl").unlink()
+    code, out, err = gate(native_call, "--min-overall", "0.5", "--output", gate.output, "--resume")
+    assert (code, out) == (2, "")
+    assert "gate.jsonl: is missing" in err
 
 
 def test_a_lost_engine_exits_3_and_keeps_its_answers(gate: Gate) -> None:

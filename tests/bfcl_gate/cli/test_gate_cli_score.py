@@ -213,3 +213,25 @@ def test_compare_refuses_other_rules_and_disjoint_sets(
     assert "not comparable" in command("compare", tmp_path / "a", tmp_path / "official")[2]
     assert "share no sample" in command("compare", tmp_path / "a", tmp_path / "other")[2]
     assert command("compare", tmp_path / "a", tmp_path / "nowhere")[0] == 2
+
+
+@pytest.mark.parametrize("options", [("--output",), ("--baseline",)])
+def test_a_file_in_the_place_of_a_folder_exits_2(command: Command, stored: Path, options: tuple[str]) -> None:
+    code, out, err = command("score", stored, *options, stored)
+    assert (code, out) == (2, "")
+    assert str(stored) in err
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe\x00", b"\x1f\x8b\x08", b"{", b""])
+def test_an_unreadable_file_is_one_paragraph_in_plain_words(
+    command: Command, tmp_path: Path, content: bytes
+) -> None:
+    path = tmp_path / "given.jsonl"
+    path.write_bytes(content)
+    for arguments in (("score", path), ("export", path, tmp_path / "out")):
+        code, out, err = command(*arguments)
+        assert (code, out) == (2, "")
+        assert err.startswith(f"Error: {path}")
+        assert err.count("\n") == 1
+        assert not any(word in err for word in ("codec", "Errno", "Traceback", "char "))
+    assert not (tmp_path / "out").exists()
