@@ -140,5 +140,31 @@ def test_the_bootstrap_surrounds_normalised_about_as_wide_as_theory_says() -> No
     )
 
 
+def test_a_resampled_subset_is_spread_like_marks_drawn_one_by_one() -> None:
+    """Drawing n marks from n, p of them right, gives Binomial(n, p): the interval is that of the long way."""
+    tallies = {"multiple": (30, 40), "parallel": (3, 10), "irrelevance": (15, 20)}
+    chance = random.Random(7)
+
+    def resampled(right: int, total: int) -> float:
+        return sum(chance.choices([1] * right + [0] * (total - right), k=total)) / total
+
+    values = []
+    for _ in range(4_000):
+        multiple, parallel, irrelevance = (resampled(*tally) for tally in tallies.values())
+        values.append(((multiple + parallel) / 2 + irrelevance) / 2)
+    values.sort()
+    low, high = score(marks(**tallies)).normalized_interval or (0.0, 0.0)
+    assert (low, high) == (pytest.approx(values[100], abs=0.02), pytest.approx(values[-100], abs=0.02))
+
+
+def test_a_category_has_the_interval_of_its_own_mean() -> None:
+    both = score(marks(multiple=(30, 40), irrelevance=(15, 20)))
+    spread = {category.name: category.interval for category in both.categories}
+    low, high = spread["non_live"]
+    assert low < 0.75 < high
+    assert (low, high) == (pytest.approx(0.616, abs=0.02), pytest.approx(0.884, abs=0.02))
+    assert set(spread) == {"hallucination", "non_live"}
+
+
 def test_certain_subsets_have_no_spread() -> None:
     assert score(marks(multiple=(9, 9), irrelevance=(0, 3))).normalized_interval == (0.5, 0.5)

@@ -1,7 +1,7 @@
 """Exact small-number statistics, checked against counting by hand."""
 
 from itertools import product
-from math import fsum
+from math import fsum, prod
 
 import pytest
 from hypothesis import given
@@ -50,6 +50,17 @@ def test_mcnemar_equals_enumeration_of_all_ways_the_flips_could_fall(first: int,
 def test_a_false_fail_adds_the_outcomes_of_the_strata() -> None:
     # One of two right in each of two subsets: four fair draws have 0 or 1 right in 5 of 16 ways.
     assert false_fail_probability([(1, 2), (1, 2)], failing=1) == pytest.approx(5 / 16)
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(4, 5)), min_size=1, max_size=3), st.integers(0, 14))
+def test_a_false_fail_is_what_counting_all_draws_gives(counts: list[tuple[int, int]], failing: int) -> None:
+    shares = [right / total for right, total in counts for _ in range(total)]
+    fails = fsum(
+        prod(share if hit else 1 - share for hit, share in zip(drawn, shares, strict=True))
+        for drawn in product((0, 1), repeat=len(shares))
+        if sum(drawn) <= failing
+    )
+    assert false_fail_probability(counts, failing) == pytest.approx(min(1.0, fails))
 
 
 def test_a_perfect_model_never_fails_by_chance_and_no_failing_count_means_never() -> None:

@@ -117,18 +117,21 @@ def test_a_failed_turn_makes_the_run_invalid_and_is_shown_without_control_charac
     assert [row["error"] is None for row in turns(folder)] == [True, False, False, False]
 
 
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_run_goes_on_at_another_address_of_the_same_server(
-    run: Run, serve: Serve, tmp_path: Path, bfcl: Path
+    run: Run, serve: Serve, tmp_path: Path, bfcl: Path, end: signal.Signals
 ) -> None:
     folder, third = tmp_path / "run", AtTurn(2)
 
     def interrupt(received: Received) -> None:
         if third(received):
-            os.kill(os.getpid(), signal.SIGINT)
+            os.kill(os.getpid(), end)
 
     first = serve(note=interrupt, pause_s=0.01)
     options = ("--limit", 4, "--output", folder, *ANY_LINE)
-    assert run("run", "--endpoint", first.url, *options)[0] == 130
+    code, _, err = run("run", "--endpoint", first.url, *options)
+    assert code == 130
+    assert f"continue with the same options, --output {folder} and --resume" in err
     kept = turns(folder)
     assert len(kept) == 2
     code, out, _ = run("run", "--endpoint", serve().url, *options, "--resume")
@@ -136,6 +139,18 @@ def test_an_interrupted_run_goes_on_at_another_address_of_the_same_server(
     assert out.startswith("VALID.")
     assert turns(folder)[:2] == kept
     assert len(turns(folder)) == 4
+
+
+def test_a_run_that_is_refused_leaves_no_folder(run: Run, tmp_path: Path, bfcl: Path) -> None:
+    (tmp_path / "mine").write_text("mine")
+    for output, told in (
+        (tmp_path / "mine", "is a file; expected a folder"),
+        (tmp_path / "new", "--endpoint"),
+    ):
+        code, _, err = run("run", "--endpoint", "http://127.0.0.1:9", "--model", "m", "--output", output)
+        assert code == (2 if output.is_file() else 3)
+        assert told in err or output.name == "new"
+    assert [path.name for path in tmp_path.iterdir()] == ["mine"]
 
 
 def test_another_server_does_not_continue_the_run(run: Run, serve: Serve, tmp_path: Path, bfcl: Path) -> None:
