@@ -8,6 +8,7 @@ and begin alike exactly as far as their runs do.
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from random import Random
 
 from bfcl_gate.errors import InputError
@@ -63,6 +64,7 @@ class Layout:
         return self.between + 2
 
 
+@lru_cache(maxsize=1)
 def measure_layout(synthesis: Synthesis) -> Layout:
     """Ask the model's tokenizer and template. Raises InputError where they do not allow exact lengths."""
     words = _single(synthesis)
