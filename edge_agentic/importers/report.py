@@ -71,7 +71,8 @@ def make_report(
         splits={reason: reasons.count(reason) for reason in sorted(set(reasons))},
         secrets=secrets_in(rows),
         remarks=tuple(notes.remarks),
-        warnings=tuple(problem.describe(output) for problem in trace.warnings),
+        # That tools are missing is said under `missing`, once.
+        warnings=tuple(problem.describe(output) for problem in trace.warnings if problem.field != "tools"),
     )
 
 
