@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 """Record the bundled traces: play the sessions of scripts/sessions with their tools executed for real.
 
-A session is a folder with `session.py` (system prompt, tools, task and the script of the assistant's
-turns) and `workspace/` (the code it works on). Outputs, exit codes and delays are what came back. A session
-counts only if its check passes at the end and failed before it. Run again, everything but delays and
-printed timings is the same.
+A session is a folder with `session.py` (system prompt, tools, task and the script of the assistant's turns,
+which goes on in `steps_2_….py`, `steps_3_….py`) and `workspace/` (the code it works on). Outputs and exit codes
+are what came back. A session counts only if its check passes at the end and failed before it. Run again,
+everything but delays and printed numbers is the same; where a file is replaced, what else differs is named.
+
+The delay of a turn is the processor time of its calls: what they would have taken on an idle machine, however
+busy this one was. A command that sleeps takes longer than that.
 
     python scripts/record_traces.py smoke|edge-coding [--output FILE.jsonl] [--only SESSION…]
 """
@@ -13,11 +16,11 @@ import argparse
 import hashlib
 import json
 import re
+import resource
 import runpy
 import socket
 import sys
 import tempfile
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -75,9 +78,11 @@ def main() -> None:
     arguments = _arguments()
     suite = SUITES[arguments.suite]
     output = arguments.output or TRACES / f"{arguments.suite}.jsonl"
-    recorded = _recorded(output) if arguments.only else {}
+    before = _recorded(output)
+    recorded = dict(before) if arguments.only else {}
     for name in arguments.only or suite.sessions:
         recorded[name] = record(SESSIONS / name)
+        print(f"{name}: {_compared(before.get(name, []), recorded[name])}", flush=True)
     rows = [
         _metadata(arguments.suite, suite.description),
         *(row for name in suite.sessions for row in recorded.get(name, ())),
@@ -99,9 +104,22 @@ def _recorded(path: Path) -> dict[str, list[dict[str, Any]]]:
     return recorded
 
 
+def _compared(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> str:
+    """Say which rows differ from those of an earlier recording by more than numbers."""
+    pairs = zip(before, after, strict=False)
+    changed = [str(new["turn"]) for old, new in pairs if _without_numbers(old) != _without_numbers(new)]
+    if len(before) != len(after):
+        changed.append(f"{len(before)} rows became {len(after)}")
+    return f"{len(after)} rows, changed: {', '.join(changed) or 'none'}"
+
+
+def _without_numbers(row: dict[str, Any]) -> str:
+    return re.sub(r"0x[0-9a-f]+|\d+", "#", json.dumps({**row, "delay_seconds": None}))
+
+
 def record(folder: Path) -> list[dict[str, Any]]:
     """Play one session and return its trace rows. Exits where the session does not end in success."""
-    session = runpy.run_path(str(folder / "session.py"))
+    session = load(folder)
     with tempfile.TemporaryDirectory() as scratch:
         untouched = Workspace.copy_of(folder / "workspace", Path(scratch) / "untouched")
         if untouched.run(session["CHECK"])[1] == 0:
@@ -112,6 +130,14 @@ def record(folder: Path) -> list[dict[str, Any]]:
         if code != 0:
             sys.exit(f"{folder.name}: the check fails at the end\n{output}")
     return [{"conversation_id": folder.name, "turn": i, **row} for i, row in enumerate(rows, start=1)]
+
+
+def load(folder: Path) -> dict[str, Any]:
+    """Return what a session defines, with all its steps."""
+    session = runpy.run_path(str(folder / "session.py"))
+    for part in sorted(folder.glob("steps_*.py")):
+        session["STEPS"] += runpy.run_path(str(part))["STEPS"]
+    return session
 
 
 def _play(session: dict[str, Any], workspace: Workspace) -> Iterator[dict[str, Any]]:
@@ -140,10 +166,10 @@ def _play(session: dict[str, Any], workspace: Workspace) -> Iterator[dict[str, A
 def _results(
     asked: Sequence[tuple[str, dict[str, Any]]], calls: Sequence[dict[str, Any]], workspace: Workspace
 ) -> dict[str, Any]:
-    """Execute the calls of one answer one after the other; the delay is the time that took."""
-    started_ns = time.perf_counter_ns()
+    """Execute the calls of one answer one after the other; the delay is the processor time that took."""
+    before_s = _processor_seconds()
     contents = [call_tool(workspace, name, arguments) for name, arguments in asked]
-    delay_s = (time.perf_counter_ns() - started_ns) / 1e9
+    delay_s = _processor_seconds() - before_s
     results = [
         {"tool_call_id": call["id"], "content": content}
         for call, content in zip(calls, contents, strict=True)
@@ -153,6 +179,12 @@ def _results(
         "tool_results": results,
         "delay_seconds": round(delay_s, 6),
     }
+
+
+def _processor_seconds() -> float:
+    """Return user and system time of this process and of every one it has waited for, and those for theirs."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(each.ru_utime + each.ru_stime for each in used)
 
 
 def _metadata(name: str, description: str) -> dict[str, Any]:
@@ -167,6 +199,7 @@ def _metadata(name: str, description: str) -> dict[str, Any]:
         "recorder": "scripts/record_traces.py",
         "agent": "assistant turns scripted, tool calls executed for real",
         "recorded_at": f"{recorded} with Python {sys.version_info.major}.{sys.version_info.minor}",
+        "delays": "processor time of the tool calls",
         "source": "scripts/sessions",
         "schema_version": 1,
     }

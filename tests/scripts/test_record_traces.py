@@ -68,6 +68,29 @@ def test_a_session_becomes_rows_that_the_loader_takes_without_a_warning(tmp_path
     assert rows[2]["delay_seconds"] > 0
 
 
+def test_a_long_session_goes_on_in_files_of_steps(tmp_path: Path) -> None:
+    folder = session(tmp_path)
+    for name, said in (("steps_3_end.py", "end"), ("steps_2_more.py", "more")):
+        text = f'STEPS = [{{"user": "go on"}}, {{"content": "{said}"}}]\n'
+        (folder / name).write_text(text, encoding="utf-8")
+    rows = record_traces.record(folder)
+    assert [row["content"] for row in rows[-4:]] == ["go on", "more", "go on", "end"]
+
+
+def test_what_differs_from_an_earlier_recording_is_named_numbers_aside(tmp_path: Path) -> None:
+    rows = record_traces.record(session(tmp_path))
+    other = json.loads(json.dumps(rows).replace("red", "blue").replace('"call_0"', '"call_9"'))
+    assert record_traces._compared(rows, rows) == "8 rows, changed: none"
+    assert record_traces._compared(rows, other) == "8 rows, changed: 3"
+    assert record_traces._compared([], rows) == "8 rows, changed: 0 rows became 8"
+
+
+def test_a_wait_is_processor_time(tmp_path: Path) -> None:
+    text = SESSION.replace("cat colour.txt; pwd", "sleep 0.6; cat colour.txt; pwd")
+    rows = record_traces.record(session(tmp_path, text=text))
+    assert 0 < rows[2]["delay_seconds"] < 0.6
+
+
 def test_the_workspace_itself_is_not_changed(tmp_path: Path) -> None:
     folder = session(tmp_path)
     record_traces.record(folder)
