@@ -70,9 +70,10 @@ def test_pauses_double(queue, clock):
 
 
 def test_the_longest_prefix_is_used():
-    for name, function in dict.fromkeys({("mail.", len), ("mail.news.", str)}):
-        handler(name)(function)
-    assert find("mail.news.may") is str
+    functions = {"mail.": len, "mail.list.": str}
+    for name in set(functions):
+        handler(name)(functions[name])
+    assert find("mail.list.may") is str
 
 
 def test_a_prefix_is_found():
