@@ -47,8 +47,12 @@ def _exchange(
     row: Mapping[str, Any], body: str | None, replies: dict[str, tuple[Item, ...]], notes: Notes
 ) -> Exchange | None:
     """Return an exchange with a whole answer: half of one is no turn, and the agent asks again or gives up."""
-    if body is None:
-        notes.repair("R18")  # what it builds on was in a line that is damaged
+    try:
+        request = None if body is None else parse_json(body)
+    except ValueError:
+        request = None
+    if request is None:
+        notes.repair("R18")  # it is damaged, or what it builds on was
         return None
     status, ended = count(row.get("status")), text(row.get("ended"))
     if row.get("complete") is not True:
@@ -56,7 +60,7 @@ def _exchange(
         notes.skip(f"request without a whole answer ({refused})")
         return None
     record = {
-        "request": parse_json(body),
+        "request": request,
         "response": row.get("response"),
         "startTime": row.get("started_s"),
         "endTime": row.get("ended_s"),

@@ -10,6 +10,7 @@ from importing import RECORDINGS, bare, run
 from edge_agentic.importers.formats import FORMATS
 from edge_agentic.importers.shape import SHAPES
 from edge_agentic.trace import check_trace, load_trajectories
+from edge_agentic.trace.export import export_trace
 
 TEXT = " Grüße\n\n\tläuft nicht – siehe \x1b[31mx.py\x1b[0m \u2028 "
 """What the user says in most of them: blanks at both ends, a tab, an escape sequence, a line separator."""
@@ -36,6 +37,7 @@ HOLDS: dict[str, tuple[str, tuple[int, ...], dict[str, int], float]] = {
     "otlp.jsonl": ("otlp", (1, 2, 1, 1), {}, 3.0),
     "pi.jsonl": ("pi", (2, 4, 1, 1), {"compaction": 1}, 1.0),
     "qwen-code.jsonl": ("qwen-code", (2, 4, 1, 1), {"compaction": 1}, 1.0),
+    "recording.journal": ("recording", (1, 2, 1, 1), {}, 0.5),
     "swe-agent.traj": ("swe-agent", (1, 2, 1, 1), {}, 0.25),
     "tau-bench.json": ("tau-bench", (2, 3, 1, 1), {}, 0.0),
     "tracelab.jsonl": ("tracelab", (2, 3, 0, 0), {"history_rewrite": 1}, 0.86),
@@ -110,8 +112,11 @@ def test_what_was_imported_goes_round(name: str, tmp_path: Path) -> None:
     written = tmp_path / "imported.trace"
     trace = check_trace(written)
     assert trace.errors == ()
-    again = tmp_path / "again.jsonl"
-    again.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    loaded = [[turn.request() for turn in each.turns] for each in load_trajectories(again)]
+    exported = tmp_path / "exported.jsonl"
+    export_trace(written, exported, max_tokens=77)
+    loaded = [[turn.request() for turn in each.turns] for each in load_trajectories(exported)]
     assert loaded == [[turn.request() for turn in each.turns] for each in trace.trajectories]
+    again = tmp_path / "again.jsonl"
+    export_trace(exported, again, max_tokens=77)
+    assert again.read_bytes() == exported.read_bytes()
     goes_round(rows, tmp_path)
