@@ -14,8 +14,11 @@ import numpy as np
 KINDS = ("attention", "window", "hybrid", "recurrent")
 """qwen2; gemma3 with a window of 32 tokens; qwen35 with gated delta-net layers; mamba.
 
-A fifth kind, "wide", loads but has keys and values of 64 KiB a token: no memory holds a long context of it.
+A further kind, "wide", loads but has keys and values of 64 KiB a token: no memory holds a long context of it.
 """
+
+MORE_STATES = ("convolution", "mamba2")
+"""Attention beside other kinds of state: lfm2 with short convolutions, granitehybrid with Mamba-2 layers."""
 
 CHATML = r"""{%- if tools %}
 <|im_start|>system
@@ -118,6 +121,8 @@ def write_gguf(
         "output.weight": (_EMBED, len(tokens)),
         **shapes,
     }
+    if kind == "convolution":
+        shapes["token_embd_norm.weight"] = shapes.pop("output_norm.weight")  # lfm2's own name for it
     weights = {name: _weights(rng, name, shape) for name, shape in shapes.items()}
     if kind == "window":
         weights["token_embd.weight"] /= _EMBED**0.5  # gemma multiplies by it
@@ -251,12 +256,7 @@ def _hybrid() -> Architecture:
         "ssm_out.weight": (inner, _EMBED),
     }
     full = {**_heads(), **_head_norms(), "attn_q.weight": (_EMBED, 2 * _Q)}
-    shapes = {
-        f"blk.{i}.{name}": shape
-        for i in range(4)
-        for name, shape in {**norms, **(full if i % 2 else linear), **_FFN}.items()
-    }
-    return "qwen35", metadata, shapes
+    return "qwen35", metadata, _alternating(4, {**norms, **_FFN}, linear, full)
 
 
 def _recurrent() -> Architecture:
@@ -285,7 +285,58 @@ def _recurrent() -> Architecture:
     return "mamba", metadata, _blocks(2, block)
 
 
+def _convolution() -> Architecture:
+    kernel = 3
+    metadata = {**_common(4), "attention.head_count_kv": [0, _KV_HEADS] * 2, "shortconv.l_cache": kernel}
+    norms = {"attn_norm.weight": (_EMBED,), "ffn_norm.weight": (_EMBED,)}
+    short = {
+        "shortconv.conv.weight": (kernel, _EMBED),
+        "shortconv.in_proj.weight": (_EMBED, 3 * _EMBED),
+        "shortconv.out_proj.weight": (_EMBED, _EMBED),
+    }
+    return "lfm2", metadata, _alternating(4, {**norms, **_FFN}, short, {**_heads(), **_head_norms()})
+
+
+def _mamba2() -> Architecture:
+    inner, state, heads, groups, kernel = 2 * _EMBED, 16, 4, 2, 4
+    metadata = {
+        **_common(4),
+        "attention.head_count_kv": [0, _KV_HEADS] * 2,
+        "ssm.conv_kernel": kernel,
+        "ssm.inner_size": inner,
+        "ssm.state_size": state,
+        "ssm.time_step_rank": heads,
+        "ssm.group_count": groups,
+    }
+    mixed = inner + 2 * groups * state
+    mixer = {
+        "ssm_in.weight": (_EMBED, inner + mixed + heads),
+        "ssm_conv1d.weight": (kernel, mixed),
+        "ssm_conv1d.bias": (mixed,),
+        "ssm_dt.bias": (heads,),
+        "ssm_a": (1, heads),
+        "ssm_d": (1, heads),
+        "ssm_norm.weight": (inner // groups, groups),
+        "ssm_out.weight": (inner, _EMBED),
+    }
+    norms = {"attn_norm.weight": (_EMBED,), "ffn_norm.weight": (_EMBED,)}
+    return "granitehybrid", metadata, _alternating(4, {**norms, **_FFN}, mixer, _heads())
+
+
+Shapes = Mapping[str, tuple[int, ...]]
+
+
+def _alternating(layers: int, every: Shapes, even: Shapes, odd: Shapes) -> dict[str, tuple[int, ...]]:
+    return {
+        f"blk.{i}.{name}": shape
+        for i in range(layers)
+        for name, shape in {**every, **(odd if i % 2 else even)}.items()
+    }
+
+
 _ARCHITECTURES = {
+    "convolution": _convolution,
+    "mamba2": _mamba2,
     "attention": _attention,
     "window": _window,
     "hybrid": _hybrid,

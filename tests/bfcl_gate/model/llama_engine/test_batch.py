@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from llama_cpp import llama_cpp as api
-from tiny_gguf import END, KINDS
+from tiny_gguf import END, KINDS, MORE_STATES
 
 from bfcl_gate.errors import ContextOverflowError, EngineError, InputError
 from bfcl_gate.model.chat import ChatRequest
@@ -18,7 +18,7 @@ from bfcl_gate.model.llama_engine.batch_decoder import Question, room_for
 
 Open = Callable[..., LlamaEngine]
 Model = Callable[..., Path]
-STATES = ("hybrid", "recurrent")
+STATES = ("hybrid", "recurrent", *MORE_STATES)
 
 
 def request(text: str, max_tokens: int = 30) -> ChatRequest:
@@ -72,8 +72,10 @@ def doubts(engine: LlamaEngine, asked: list[ChatRequest], found: list[TimedRespo
     return [doubt(engine, *pair) for pair in zip(asked, found, strict=True)]
 
 
-@pytest.mark.parametrize(("at_once", "share"), [(1, True), (3, False), (8, True)])
-@pytest.mark.parametrize("kind", KINDS)
+WAYS = [(kind, *way) for kind in KINDS for way in ((1, True), (3, False), (8, True))]
+
+
+@pytest.mark.parametrize(("kind", "at_once", "share"), [*WAYS, *((kind, 8, True) for kind in MORE_STATES)])
 def test_answers_together_are_those_alone(
     kind: str, at_once: int, share: bool, engine_on: Open, model: Model
 ) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tiny_gguf import KINDS, LETTERS
+from tiny_gguf import KINDS, LETTERS, MORE_STATES
 
 from bfcl_gate.errors import EngineError
 from bfcl_gate.model.engine import EngineSettings
@@ -21,7 +21,8 @@ from bfcl_gate.model.prefix import reusable
 
 Logits = "np.ndarray[Any, np.dtype[np.float32]]"
 CHUNK = 16
-STATES = ("hybrid", "recurrent")
+STATES = ("hybrid", "recurrent", *MORE_STATES)
+ALL = (*KINDS, *MORE_STATES)
 
 
 @pytest.fixture
@@ -107,7 +108,7 @@ def follow_history(
     return exact_steps
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ALL)
 def test_random_histories_never_give_a_wrong_logit(kind: str, decoder_on: Callable[..., Decoder]) -> None:
     decoder, fresh = decoder_on(kind), decoder_on(kind)
     splits = kind in STATES
@@ -125,7 +126,7 @@ def test_reuse_inside_a_chunk_differs_by_rounding_only(kind: str, decoder_on: Ca
         follow_history(decoder, fresh, history(Random(seed), 1), False, 0.1)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ALL)
 def test_one_other_token_is_a_difference_these_tests_see(
     kind: str, decoder_on: Callable[..., Decoder]
 ) -> None:
@@ -164,7 +165,7 @@ def test_a_state_without_a_mark_starts_again(kind: str, decoder_on: Callable[...
     assert asked(decoder, prompt[:70] + tokens(Random(3), 10), 0)[0] == 0
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ALL)
 def test_a_mark_inside_a_forced_answer_is_where_the_next_prompt_continues(
     kind: str, decoder_on: Callable[..., Decoder]
 ) -> None:
@@ -179,7 +180,7 @@ def test_a_mark_inside_a_forced_answer_is_where_the_next_prompt_continues(
     assert np.array_equal(logits, evaluated(fresh, following, [*range(CHUNK, 50, CHUNK), *range(50, 61), 90]))
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ALL)
 def test_what_is_evaluated_to_its_end_continues_without_a_mark(
     kind: str, decoder_on: Callable[..., Decoder]
 ) -> None:
