@@ -109,7 +109,11 @@ class Connection:
                 if not body_of.end():
                     self.close()
 
-    def _connected(self, url: str, watchdog: Watchdog) -> tuple[HTTPConnection, str]:
+    def open(self, url: str) -> None:
+        """Connect now, so that the next request to this server need not. Raises UnreachableError."""
+        self._connected(url, None)
+
+    def _connected(self, url: str, watchdog: Watchdog | None) -> tuple[HTTPConnection, str]:
         """Return the open connection for a URL and what to ask for there. Raises UnreachableError."""
         parts = urlsplit(url)
         place = f"{parts.scheme}://{parts.netloc}"
@@ -122,7 +126,8 @@ class Connection:
                 self._http.connect()
                 self._socket = self._http.sock
         except (OSError, HTTPException, ValueError) as error:
-            raise broken_by(watchdog) or UnreachableError(_said(error)) from None
+            broken = None if watchdog is None else broken_by(watchdog)
+            raise broken or UnreachableError(_said(error)) from None
         return self._http, f"{parts.path or '/'}{'?' if parts.query else ''}{parts.query}"
 
     def cancel(self) -> None:

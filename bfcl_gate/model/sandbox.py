@@ -69,9 +69,21 @@ def _tojson(
 ) -> str:
     """`tojson` as the field's templates expect it: no HTML escaping, characters as they are; marks survive."""
     text = json.dumps(
-        value, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys
+        value,
+        ensure_ascii=ensure_ascii,
+        indent=indent,
+        separators=separators,
+        sort_keys=sort_keys,
+        default=_listed,
     )
     return text.replace("\\u2e28", _OPEN).replace("\\u2e29", _CLOSE) if ensure_ascii else text
+
+
+def _listed(value: Any) -> list[Any]:
+    """Return what `map` and its like give as the list that their template means."""
+    if isinstance(value, Iterator):
+        return list(value)
+    raise TypeError(f"a value of {type(value).__name__} has no JSON form")
 
 
 def _raise(message: str) -> None:
@@ -102,6 +114,7 @@ class Sandbox(SandboxedEnvironment):
         self._steps_left = MAX_STEPS
         self.filters["counted"] = self._counted
         self.filters["tojson"] = _tojson
+        self.filters["safe"] = str  # jinja's own makes what is added to its result HTML
         self.filters["from_json"] = lambda text: decoded(json.loads(text))
         self.globals["raise_exception"] = _raise
         self.globals["strftime_now"] = lambda pattern: CLOCK.strftime(pattern)

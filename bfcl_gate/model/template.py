@@ -6,6 +6,7 @@ template knows no tokens: what is special in the text is the vocabulary's busine
 """
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -55,6 +56,8 @@ class ChatTemplate:
                 f"The model's chat template does not compile ({_short(error)}). Expected a Jinja template; give a "
                 "corrected one with --chat-template FILE."
             ) from error
+        named = re.search(r"[.'\"]thinking\b", source)
+        self._says_thinking = "reasoning_content" not in source and named is not None
         self._merges_system = self._drops_system()
 
     def _drops_system(self) -> bool:
@@ -111,12 +114,15 @@ class ChatTemplate:
     def _message(self, message: Message) -> Message:
         """Return the message with text content and without empty fields, whose mere presence many templates test.
 
-        `developer` becomes `system` where the template lacks it.
+        `developer` becomes `system` where the template lacks it; reasoning is also given as `thinking` to templates
+        that call it so.
         """
         given = {key: value for key, value in message.items() if value is not None and value != []}
         changed = {**given, "content": _text_content(message.get("content"))}
         if message.get("role") == "developer" and "developer" not in self.source:
             changed["role"] = "system"
+        if "reasoning_content" in given and self._says_thinking:
+            changed["thinking"] = given["reasoning_content"]
         return changed
 
     def generation_prefix(self) -> str:
@@ -167,7 +173,7 @@ def _without_system(messages: Sequence[Message]) -> list[Message]:
     user = next((i for i, message in enumerate(others) if message.get("role") == "user"), None)
     if user is None:
         return [{**system, "role": "user"}, *others]
-    others[user] = {**others[user], "content": f"{system['content']}\n\n{others[user]['content']}"}
+    others[user] = {**others[user], "content": f"{system['content']}\n{others[user]['content']}"}
     return others
 
 

@@ -90,15 +90,20 @@ class EndpointEngine:
             role_is_token=self._server.llama_cpp,
             discretion=self._address.discretion,
         )
-        connection = self._take_connection()  # a new one takes some 20 ms to prepare
-        submitted_ns, error = perf_counter_ns(), None
-        body = self.body(request, fields)
+        connection = self._take_connection()
         try:
+            self._open(connection)
+            submitted_ns, error = perf_counter_ns(), None
+            body = self.body(request, fields)
             completed_ns = self._ask(connection, request, body, answer)
             self._check(request, answer)
         except FaultError as fault:
             completed_ns, error = perf_counter_ns(), str(fault)
         finally:
+            if self._server.llama_cpp:
+                # It ends the connection after every streamed answer, without a word and a moment later; a request
+                # sent into that moment would be lost.
+                connection.close()
             self._put_back(connection)
         response = answer.response(submitted_ns, completed_ns, error, len(body))
         self._pace.note(response)
@@ -108,6 +113,19 @@ class EndpointEngine:
         """Return the JSON text of a request as this engine sends it."""
         additions = {**self._additions, **fields}
         return request_body(request, self._server.model, self._settings.seed, additions)
+
+    def _open(self, connection: Connection) -> None:
+        """Connect before the clock starts. Raises EngineError."""
+        try:
+            connection.open(self._address.chat)
+        except UnreachableError as error:
+            raise self._gone(error) from None
+
+    def _gone(self, error: UnreachableError) -> EngineError:
+        why = self._address.discretion.quote(str(error))
+        return EngineError(
+            f"The server cannot be reached ({why}). Start it again; a run with --output continues with --resume."
+        )
 
     def _ask(self, connection: Connection, request: ChatRequest, body: bytes, answer: Answer) -> int:
         """Send the request and read its answer; return when it was complete. Raises FaultError and EngineError."""
@@ -123,10 +141,7 @@ class EndpointEngine:
                 for _ in incoming.pieces:  # to the end, so that the connection can be used again
                     pass
         except UnreachableError as error:
-            why = self._address.discretion.quote(str(error))
-            raise EngineError(
-                f"The server cannot be reached ({why}). Start it again; a run with --output continues with --resume."
-            ) from None
+            raise self._gone(error) from None
         except BrokenError as broken:
             if broken.kind == "cancelled":
                 raise EngineError("The answer was cancelled.") from None

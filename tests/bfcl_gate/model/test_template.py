@@ -110,7 +110,7 @@ def test_a_system_message_that_a_template_refuses_or_drops_goes_before_the_first
 ) -> None:
     end = "{% endif %}" if "!=" in refusal else ""
     source = "{% for m in messages %}" + refusal + "[{{ m.role }}]{{ m.content }}" + end + "{% endfor %}"
-    assert render(source, said("system", "s"), said("user", "u"), said("user", "v")) == "[user]s\n\nu[user]v"
+    assert render(source, said("system", "s"), said("user", "u"), said("user", "v")) == "[user]s\nu[user]v"
     assert render(source, said("system", "s")) == "[user]s"
     assert render(source, said("user", "u")) == "[user]u"
 
@@ -198,3 +198,15 @@ def test_arguments_are_guarded_after_they_were_decoded() -> None:
         render(source, calling('{"a": "\\u0021"}'), guard=lambda text: text.replace("!", "?"))
         == '{"a": "?"};'
     )
+
+
+def test_what_is_mapped_is_a_list_in_json_and_nothing_becomes_html() -> None:
+    source = "{{ messages | map(attribute='role') | tojson }}{{ 'a'|safe + '<\"b\">' }}"
+    assert render(source, said("user", "u")) == '["user"]a<"b">'
+
+
+def test_reasoning_is_thinking_where_the_template_calls_it_so() -> None:
+    message = {"role": "assistant", "content": "a", "reasoning_content": "r"}
+    assert render("{{ messages[1].thinking }}", said("user", "u"), message) == "r"
+    both = "{{ messages[1].thinking is defined }}{{ messages[1].reasoning_content }}"
+    assert render(both, said("user", "u"), message) == "Falser"

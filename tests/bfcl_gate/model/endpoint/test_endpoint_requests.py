@@ -124,12 +124,15 @@ def test_the_key_is_sent_and_a_refused_key_is_not_repeated(
     assert "sk-wrong" not in refused.error
 
 
-def test_one_connection_serves_requests_one_after_another(serve: Serve, ask: Ask) -> None:
-    server = serve()
+@pytest.mark.parametrize(("dialect", "connections"), [("openai", 1), ("llama.cpp", 5)])
+def test_one_connection_serves_requests_where_the_server_keeps_it(
+    dialect: str, connections: int, serve: Serve, ask: Ask
+) -> None:
+    server = serve(dialect=dialect)
     engine = ask(server.url)
     for _ in range(5):
         assert engine.generate(GATE).error is None
-    assert server.connections == 1
+    assert server.connections == connections
 
 
 def test_proxies_of_the_environment_are_not_used(
