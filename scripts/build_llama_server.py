@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """Builds llama-server and llama-bench around the very llama.cpp libraries that the local engine is linked with.
 
     scripts/build_llama_server.py        prints the folder that holds `bin/`, `lib/` and `templates/`
@@ -169,7 +170,8 @@ def _build(source: Path, libraries: Sequence[Path], work: Path) -> Path:
     _run((cmake, "-S", str(source), "-B", str(build), "-G", "Ninja", *given), work)
     _run((cmake, "--build", str(build), "--parallel", str(os.cpu_count() or 1), "--target", *PROGRAMS), work)
     for program in PROGRAMS:
-        (made,) = build.rglob(program + (".exe" if os.name == "nt" else ""))
+        name = program + (".exe" if os.name == "nt" else "")
+        (made,) = (path for path in build.rglob(name) if path.is_file())
         shutil.copy2(made, finished / "bin")
     shutil.copytree(source / "models" / "templates", finished / "templates")
     shutil.copy2(source / "LICENSE", finished)
