@@ -69,6 +69,8 @@ _FORMS = (
         _pattern(r"eyJ[0-9A-Za-z_-]{10,2000}\.eyJ[0-9A-Za-z_-]{10,2000}\.[0-9A-Za-z_-]{10,}"),
     ),
 )
+_NEEDLES = tuple((needle, form) for form in _FORMS for needle in form.needles)
+_SHORTEST = 20
 # What may stand right before a key though it ends with a letter: a line break spelt \n, a terminal colour.
 _ESCAPE_BEFORE = re.compile(r"(?:\\[bfnrt]|(?:\x1b|\\u001b)\[[0-9;]{0,12}[A-Za-z])\Z")
 _ESCAPE_CHARACTERS = 24
@@ -76,11 +78,11 @@ _ESCAPE_CHARACTERS = 24
 
 def find_secrets(text: str) -> list[Secret]:
     """Return the keys in a text, in order, none inside another."""
-    found = sorted(
-        secret for form in _FORMS for needle in form.needles for secret in _find(text, form, needle)
-    )
+    if len(text) < _SHORTEST:
+        return []
+    found = [secret for needle, form in _NEEDLES if needle in text for secret in _find(text, form, needle)]
     kept: list[Secret] = []
-    for secret in found:
+    for secret in sorted(found):
         if not kept or secret.start >= kept[-1].end:
             kept.append(secret)
     return kept
