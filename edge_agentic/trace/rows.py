@@ -172,9 +172,22 @@ def _finite_float(text: str) -> float:
     return value
 
 
+def _narrow_int(text: str) -> int:
+    value = int(text)
+    if not -(2**63) <= value < 2**64:
+        raise _NotARowError(
+            f"the number {text[:40]} needs more than 64 bits, and the MLPerf loader reads no file with one; write "
+            "it as text."
+        )
+    return value
+
+
 # Made once: json.loads would make a new one for every line.
 _DECODER = json.JSONDecoder(
-    object_pairs_hook=_object, parse_constant=_refuse_constant, parse_float=_finite_float
+    object_pairs_hook=_object,
+    parse_constant=_refuse_constant,
+    parse_float=_finite_float,
+    parse_int=_narrow_int,
 )
 
 

@@ -72,6 +72,14 @@ def test_blank_lines_and_windows_line_ends_are_no_problem(tmp_path: Path) -> Non
         (USER + b'{"a": -Infinity}\n', "t.jsonl:2: -Infinity is not JSON"),
         (USER + b'{"a": 1e999}\n', "t.jsonl:2: the number 1e999 is too large"),
         (USER + b'{"a": ' + b"9" * 5000 + b"}\n", "t.jsonl:2: the line holds a number that cannot be read"),
+        (
+            USER + b'{"a": 18446744073709551616}\n',
+            "t.jsonl:2: the number 18446744073709551616 needs more than 64",
+        ),
+        (
+            USER + b'{"a": -9223372036854775809}\n',
+            "t.jsonl:2: the number -9223372036854775809 needs more than 64",
+        ),
         (USER + b'{"a": "\\ud800"}\n', "t.jsonl:2: a text holds half a surrogate pair"),
         (
             USER + b'{"a": ' + b"[" * 100_000 + b"]" * 100_000 + b"}\n",
@@ -99,6 +107,12 @@ def test_a_surrogate_pair_is_text(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     path.write_bytes(USER.replace(b"hi", b"\\ud83d\\ude00") + ANSWER)
     assert load_trajectories(path)[0].turns[0].messages[0]["content"] == "😀"
+
+
+def test_the_largest_and_smallest_numbers_of_64_bits_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_bytes(USER.replace(b"}", b', "a": 18446744073709551615, "b": -9223372036854775808}') + ANSWER)
+    assert check_trace(path).problems == ()
 
 
 def test_reading_stops_after_a_thousand_bad_lines(tmp_path: Path) -> None:
