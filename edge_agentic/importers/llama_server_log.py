@@ -1,8 +1,8 @@
 """The text log of llama.cpp's server at full verbosity (`llama-server -v`): request bodies and replies.
 
 Source: log_server_request and the chunk writer in tools/server of ggml-org/llama.cpp. Both bodies are debug
-lines; a streamed reply is one line for each chunk. Older servers log a request behind its stream, newer ones
-before it. Requests that ran at the same time cannot be told apart.
+lines; a streamed reply is one line for each chunk. Some versions log a request behind its stream, some before
+it; the newest have the request's line switched off. Requests that ran at the same time cannot be told apart.
 """
 
 import json

@@ -91,8 +91,15 @@ def test_a_whole_reply_stands_behind_its_request(tmp_path: Path) -> None:
     assert rows[1]["recorded_input_tokens"] == 5
 
 
-def test_a_log_without_bodies_is_refused_with_the_cure(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "line",
+    [
+        "srv  log_server_r: request: POST /v1/chat/completions 127.0.0.1 200",
+        '0.11.482.829 D srv    operator(): http: streamed chunk: data: {"choices":[]}',
+    ],
+)
+def test_a_log_without_bodies_is_refused_with_the_cure(tmp_path: Path, line: str) -> None:
     path = tmp_path / "server.log"
-    path.write_text("srv  log_server_r: request: POST /v1/chat/completions 127.0.0.1 200\n", encoding="utf-8")
-    with pytest.raises(InputError, match="llama-server -v"):
+    path.write_text(f"{line}\n", encoding="utf-8")
+    with pytest.raises(InputError, match="traces record"):
         run(path)
