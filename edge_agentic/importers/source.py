@@ -94,8 +94,8 @@ def read_source(path: Path, data: bytes, notes: Notes) -> Source:
 def _no_json(data: bytes) -> str:
     if b"log_server_r: " in data or b"streamed chunk: data: " in data:
         return (
-            "It is a log of llama.cpp's server without the bodies of requests: older versions log them with `-v`, newer "
-            "ones do not; record them with `edge-agentic traces record`."
+            "It is a log of llama.cpp's server without the bodies of requests: older versions log them with `-v`, "
+            "newer ones do not; record them with `edge-agentic traces record`."
         )
     if b"# aider chat started at" in data[:4096]:
         return (

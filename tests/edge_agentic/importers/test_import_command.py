@@ -101,6 +101,7 @@ def test_the_report_is_json_on_request_and_files_stand_in(tmp_path: Path) -> Non
         ({"max_delay": float("nan")}, "--max-delay is nan"),
         ({"max_tokens": 0}, "--max-tokens is 0"),
         ({"min_turns": 0}, "--min-turns is 0"),
+        ({"max_prompt": 0}, "--max-prompt is 0"),
         ({"tools": Path("missing.json")}, "missing.json: cannot be read as JSON"),
         ({"system": Path("missing.txt")}, "missing.txt: cannot be read as UTF-8 text"),
     ],

@@ -1,5 +1,7 @@
 """Traces of lengths: texts as long as recorded to the token, that begin alike as far as recorded."""
 
+import subprocess
+import sys
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -11,6 +13,7 @@ from hypothesis import strategies as st
 from importing import SYNTHESIS, bare, run, write_lines
 
 from bfcl_gate.errors import InputError
+from bfcl_gate.model.catalog import DEFAULT
 from bfcl_gate.model.chat import ChatRequest
 from edge_agentic.importers.convert import import_trace
 from edge_agentic.importers.normal import Notes
@@ -179,6 +182,24 @@ def test_without_a_model_they_are_refused_with_the_cure(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="--model NAME"):
         import_trace(source, tmp_path / "out.jsonl", Options(limits=Limits()))
     assert not (tmp_path / "out.jsonl").exists()
+
+
+@pytest.mark.model
+def test_the_command_makes_text_for_the_default_model(tmp_path: Path) -> None:
+    source = write_lines(tmp_path / "m.jsonl", row(600, 25, 0, 1), row(900, 7, 0, 2))
+    done = subprocess.run(
+        [sys.executable, "-m", "edge_agentic", "traces", "import", str(source), "--model", DEFAULT]
+        + ["--output", str(tmp_path / "out.jsonl")],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert done.returncode == 0
+    counted = (
+        f"Counted by the template and tokenizer of {DEFAULT}: 2 of 2 prompts and 2 of 2 replies are exactly"
+    )
+    assert counted in done.stdout
 
 
 def test_a_tokenizer_that_splits_every_word_is_refused(tmp_path: Path) -> None:
