@@ -188,8 +188,10 @@ def test_without_a_model_they_are_refused_with_the_cure(tmp_path: Path) -> None:
 def test_the_command_makes_text_for_the_default_model(tmp_path: Path) -> None:
     source = write_lines(tmp_path / "m.jsonl", row(600, 25, 0, 1), row(900, 7, 0, 2))
     done = subprocess.run(
-        [sys.executable, "-m", "edge_agentic", "traces", "import", str(source), "--model", DEFAULT]
-        + ["--output", str(tmp_path / "out.jsonl")],
+        [
+            *(sys.executable, "-m", "edge_agentic", "traces", "import", str(source), "--model", DEFAULT),
+            *("--output", str(tmp_path / "out.jsonl")),
+        ],
         capture_output=True,
         text=True,
         encoding="utf-8",
