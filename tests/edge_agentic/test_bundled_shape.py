@@ -1,6 +1,7 @@
 """The suite edge-coding against the shape of the official Edge-Agentic trace, in characters (no model needed)."""
 
 import json
+import re
 from itertools import pairwise
 from pathlib import Path
 from statistics import mean, median
@@ -20,6 +21,8 @@ OFFICIAL = {
     "p90 growth": 2_966,
     "median answer": 219,
     "mean answer": 560,
+    "median wait": 0.063,
+    "p90 wait": 0.479,
 }
 
 
@@ -33,6 +36,7 @@ def shape(trajectories: tuple[Trajectory, ...]) -> dict[str, object]:
         for before, after in pairwise(turns)
     )
     answers = [turn.answer_characters or 0 for turns in sizes for turn in turns]
+    waits = sorted(turn.delay_s for turns in sizes for turn in turns if turn.delay_s is not None)
     return {
         "trajectories": len(sizes),
         "turns": sum(counts),
@@ -42,6 +46,8 @@ def shape(trajectories: tuple[Trajectory, ...]) -> dict[str, object]:
         "p90 growth": growth[len(growth) * 9 // 10],
         "median answer": int(median(answers)),
         "mean answer": int(mean(answers)),
+        "median wait": round(median(waits), 3),
+        "p90 wait": round(waits[len(waits) * 9 // 10], 3),
     }
 
 
@@ -79,6 +85,12 @@ def test_turns_grow_and_answers_weigh_as_official_ones_do(trajectories: tuple[Tr
         assert 0.5 <= ours[name] / OFFICIAL[name] <= 2, (name, ours[name])  # type: ignore[operator]
 
 
+def test_waits_are_of_the_order_of_official_ones(trajectories: tuple[Trajectory, ...]) -> None:
+    ours = shape(trajectories)
+    for name in ("median wait", "p90 wait"):
+        assert 1 / 3 <= ours[name] / OFFICIAL[name] <= 3, (name, ours[name])  # type: ignore[operator]
+
+
 def test_contexts_end_where_official_ones_do_or_before(trajectories: tuple[Trajectory, ...]) -> None:
     ends = sorted(measure(trajectory)[-1].prompt_characters for trajectory in trajectories)
     shortest, longest = OFFICIAL["last prompt"]  # type: ignore[misc]
@@ -104,3 +116,24 @@ def test_outputs_hold_what_real_ones_hold(rows: list[dict[str, list[dict[str, st
 def test_no_two_bundled_trajectories_share_an_id() -> None:
     ids = [trajectory.id for path in bundled_traces().values() for trajectory in load_trajectories(path)]
     assert len(ids) == len(set(ids))
+
+
+def test_the_readme_counts_what_the_files_hold(rows: list[dict[str, list[object]]]) -> None:
+    readme = (find_trace("edge-coding").parent / "README.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^\| `([\w-]+)` \|.*\| ([^|]+) \| (\d+) \|$", readme, re.MULTILINE)
+    tools = {row["conversation_id"]: len(row["tools"]) for row in rows if row["turn"] == 1}
+    turns = {
+        trajectory.id: len(trajectory.turns)
+        for path in bundled_traces().values()
+        for trajectory in load_trajectories(path)
+    }
+    assert {name: int(count) for name, _, count in listed} == turns
+    assert {name: int(each) for name, each, _ in listed if name in tools} == tools
+    for name, path in bundled_traces().items():
+        counts = [turns[trajectory.id] for trajectory in load_trajectories(path)]
+        assert (
+            f"| `{name}` | `{path.name}` | {len(counts)} coding-agent sessions, {sum(counts)} turns,"
+            in readme
+        )
+    waits = [row["delay_seconds"] for row in rows if "delay_seconds" in row]
+    assert f" / {sum(waits):.1f} | 0.063" in readme  # type: ignore[arg-type]
