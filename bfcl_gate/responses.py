@@ -65,12 +65,16 @@ def load_responses(path: Path) -> Responses:
 
 
 def sample_name(responses: Responses) -> str:
-    """Return the known sample that the ids make up; `file` for a run's complete own sample, else `partial`."""
+    """Return the known sample that the ids make up; `file` for a run's complete own sample, else `partial`.
+
+    What was partial when it was scored into a folder stays so.
+    """
     ids = [row.id for row in responses.rows]
     for name in KNOWN_SAMPLES:
         if sorted(ids) == sorted(sample_ids(name)):
             return name
-    complete = responses.header and responses.header.get("samples_sha256") == samples_id(ids)
+    header = responses.header or {}
+    complete = header.get("samples_sha256") == samples_id(ids) and header.get("sample") != PARTIAL
     return "file" if complete else PARTIAL
 
 

@@ -235,3 +235,11 @@ def test_an_unreadable_file_is_one_paragraph_in_plain_words(
         assert err.count("\n") == 1
         assert not any(word in err for word in ("codec", "Errno", "Traceback", "char "))
     assert not (tmp_path / "out").exists()
+
+
+def test_a_partial_set_stays_partial_when_its_folder_is_scored(
+    command: Command, stored: Path, tmp_path: Path
+) -> None:
+    command("score", stored, "--output", tmp_path / "kept")
+    assert "sample=partial samples=4/4 partial=yes" in command("score", tmp_path / "kept", "--summary")[1]
+    assert command("score", tmp_path / "kept", "--baseline", tmp_path / "kept")[0] == 2
