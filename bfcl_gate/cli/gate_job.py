@@ -144,10 +144,10 @@ def _ask(engine: "Engine", job: GateJob) -> "tuple[Answer, ...]":
 
 
 def _keep_manifest(engine: "Engine", job: GateJob) -> dict[str, Any]:
-    """Return what identifies the run for result.json; write run.json where a folder is new."""
+    """Return what identifies the run for result.json; write run.json unless answers are there to continue."""
     from bfcl_gate.gate_file import gate_header
     from bfcl_gate.identity import policy_fields
-    from bfcl_gate.run_folder import MANIFEST, begin, new_manifest
+    from bfcl_gate.run_folder import JOURNAL, begin, new_manifest
 
     info = engine.info()
     facts = new_manifest(
@@ -157,6 +157,6 @@ def _keep_manifest(engine: "Engine", job: GateJob) -> dict[str, Any]:
         engine={"kind": info.kind, "ctx": info.ctx, **info.identity, **info.details},
         **({"preflight": [finding.to_dict() for finding in job.server]} if job.server else {}),
     )
-    if job.output is not None and not (job.output / MANIFEST).exists():
+    if job.output is not None and not (job.output / JOURNAL).exists():
         begin(job.output, facts)
     return facts

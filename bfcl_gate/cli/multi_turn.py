@@ -106,9 +106,9 @@ def _play(
 def _keep_manifest(
     engine: "Engine", policy: "Policy", model: dict[str, Any], output: Path | None
 ) -> dict[str, Any]:
-    """Return what identifies the run for result.json; write run.json where a folder is new."""
-    from bfcl_gate.multi_turn.entries import header
-    from bfcl_gate.run_folder import MANIFEST, begin, new_manifest
+    """Return what identifies the run for result.json; write run.json unless conversations are there to continue."""
+    from bfcl_gate.multi_turn.entries import JOURNAL, header
+    from bfcl_gate.run_folder import begin, new_manifest
 
     info = engine.info()
     facts = new_manifest(
@@ -117,6 +117,6 @@ def _keep_manifest(
         model=model,
         engine={"kind": info.kind, "ctx": info.ctx, **info.identity, **info.details},
     )
-    if output is not None and not (output / MANIFEST).exists():
+    if output is not None and not (output / JOURNAL).exists():
         begin(output, facts)
     return facts

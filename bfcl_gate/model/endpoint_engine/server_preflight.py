@@ -7,6 +7,7 @@ from bfcl_gate.model.endpoint_engine import EndpointEngine
 from bfcl_gate.model.endpoint_engine.probes import probe
 from bfcl_gate.model.engine import EngineInfo
 from bfcl_gate.model.findings import INFO, INVALID, WARN, Finding
+from bfcl_gate.words import count
 
 
 def server_preflight(
@@ -73,11 +74,11 @@ def needed_tokens(engine: EndpointEngine, largest: ChatRequest | None) -> int | 
 def slots(info: EngineInfo, concurrency: int) -> Finding:
     """Say whether the server answers as many requests at once as a run makes."""
     stated = info.details.get("slots")
-    known = isinstance(stated, int)
+    told = f"{count(stated, 'request')} at once" if isinstance(stated, int) else "not stated"
     return Finding(
         name="slots",
         level=WARN if concurrency > 1 else INFO,
         passed=concurrency <= stated if isinstance(stated, int) else None,
-        detail=(f"{stated} requests at once" if known else "not stated") + f"; the run makes {concurrency}",
+        detail=f"{told}; the run makes {concurrency}",
         meaning="requests beyond the slots wait for one, and their waiting is part of TTFT",
     )

@@ -234,7 +234,11 @@ def test_an_end_during_the_preflight_says_how_to_continue_too(gate: Gate) -> Non
     code, _, err = gate(killed, "--output", gate.output)
     assert code == 130
     assert "continue with the same options" in err
-    assert gate(native_call, "--output", gate.output, "--resume", "--min-overall", "1")[0] == 0
+    options = ("--output", gate.output, "--resume", "--min-overall", "1", "--rules", "official")
+    assert gate(native_call, *options)[0] == 0  # nothing was answered, so other options are no other run
+    manifest, result = (json.loads((gate.output / name).read_text()) for name in ("run.json", "result.json"))
+    assert manifest["gate_id"] == result["gate_id"] == load_gate(gate.output).header["gate_id"]  # type: ignore[index]
+    assert manifest["policy"]["rules"] == "official"
 
 
 def test_the_preflight_counts_its_questions(gate: Gate) -> None:
