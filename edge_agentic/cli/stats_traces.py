@@ -51,6 +51,8 @@ def stats_command(
     from edge_agentic.trace_stats import Survey
 
     files = [find_trace(name, transfer) for name in paths]
+    if html is not None and html.resolve() in [file.resolve() for file in files]:
+        raise InputError(f"--html {html}: is a trace that is measured; name another file for the page.")
     options = EngineOptions(
         model=None if characters else model or _default_if_here(),
         template_args=tuple(template_arg or ()),

@@ -39,7 +39,10 @@ def _lines(report: Report) -> Iterator[str]:
     yield from _list("Remarks", report.remarks)
     if report.secrets:
         found = ", ".join(f"{kind} ({n})" for kind, n in report.secrets.items())
-        yield f"Secrets: texts that look like {found}. Do not publish this trace before they are gone."
+        yield (
+            f"Secrets: texts that look like {found}. Do not publish this trace before they are gone; "
+            "`edge-agentic traces redact` replaces them."
+        )
     if report.warnings:
         yield f"Warnings of the loader: {len(report.warnings)}"
         yield from (f"  {text}" for text in report.warnings[:_WARNINGS_SHOWN])

@@ -18,7 +18,8 @@ _PROBLEMS_HELD = 1000
 class Group:
     """The rows of one trajectory, which stand together in the file, and what is wrong with them, by line.
 
-    `rows` are in turn order, and there are none where a problem is an error.
+    `rows` are in turn order; there are none where they break a rule. A problem of a metadata row among them is here
+    too.
     """
 
     rows: tuple[Row, ...]

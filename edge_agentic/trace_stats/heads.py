@@ -65,12 +65,12 @@ def compare(first: Head, second: Head) -> Difference | None:
     found: tuple[int, int, Piece, Piece] | None = None
     healed = list(second)
     for place, (ours, theirs) in enumerate(zip(first, second, strict=True)):
-        agreed, difference, text = _compare_texts(ours, theirs)
-        possible += agreed
-        healed[place] = text
-        if difference and not found:
-            found = (place, *difference)
-        if agreed < len(theirs):
+        alike = _compare_texts(ours, theirs)
+        possible += alike.characters
+        healed[place] = alike.healed
+        if alike.difference and not found:
+            found = (place, *alike.difference)
+        if not alike.whole:
             break
     if found is None:
         return None
@@ -87,26 +87,40 @@ def compare(first: Head, second: Head) -> Difference | None:
     )
 
 
-def _compare_texts(first: str, second: str) -> tuple[int, tuple[int, Piece, Piece] | None, str]:
-    """Return how many characters of `second` would agree, its first volatile difference, and it without them."""
+class _Alike(NamedTuple):
+    """How far two texts agree, volatile text apart: `characters` of the second, or all of both (`whole`).
+
+    `difference` is the place of the first volatile texts that differ, and the two; `healed` the second text with the
+    first one's.
+    """
+
+    characters: int
+    whole: bool
+    difference: tuple[int, Piece, Piece] | None
+    healed: str
+
+
+def _compare_texts(first: str, second: str) -> _Alike:
     if first == second:
-        return len(second), None, second
+        return _Alike(len(second), True, None, second)
     at = 0
     difference: tuple[int, Piece, Piece] | None = None
     healed: list[str] = []
+    whole = True
     for ours, theirs in zip_longest(pieces_of(first), pieces_of(second), fillvalue=Piece(None, "")):
-        if theirs.kind is None or ours.kind != theirs.kind:
-            agreed = _agreement(ours.text, theirs.text)
-            at += agreed
-            healed.append(theirs.text[:agreed])
-            if agreed < len(theirs.text) or agreed < len(ours.text):
-                break
+        if theirs.kind is not None and ours.kind == theirs.kind:
+            if ours.text != theirs.text and difference is None:
+                difference = (at, ours, theirs)
+            at += len(theirs.text)
+            healed.append(ours.text)
             continue
-        if ours.text != theirs.text and difference is None:
-            difference = (at, ours, theirs)
-        at += len(theirs.text)
-        healed.append(ours.text)
-    return at, difference, "".join(healed) + second[at:]
+        agreed = _agreement(ours.text, theirs.text)
+        at += agreed
+        healed.append(theirs.text[:agreed])
+        if agreed < max(len(ours.text), len(theirs.text)):
+            whole = False
+            break
+    return _Alike(at, whole, difference, "".join(healed) + second[at:])
 
 
 def _agreement(first: str, second: str) -> int:

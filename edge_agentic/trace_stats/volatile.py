@@ -128,7 +128,9 @@ class VolatileText:
 
     def to_list(self) -> list[dict[str, Any]]:
         """Return the dearest findings for JSON; texts are untrusted."""
-        findings = sorted(self._findings.values(), key=lambda each: -each.lost)
+        findings = sorted(
+            (each for each in self._findings.values() if each.lost), key=lambda each: -each.lost
+        )
         return [
             {
                 "scope": each.scope,

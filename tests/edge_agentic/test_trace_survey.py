@@ -138,6 +138,18 @@ def test_tools_and_the_first_user_text_are_looked_at_too(tmp_path: Path) -> None
     assert [each["part"] for each in volatile(tmp_path, rows)] == ["first user text"]
 
 
+def test_nothing_is_shared_beyond_the_end_of_the_shorter_text(tmp_path: Path) -> None:
+    rows = [
+        *rows_of("a", "At 10:00. Be brief. And kind.", user="the same"),
+        *rows_of("b", "At 11:00. Be brief.", user="the same"),
+    ]
+    (found,) = volatile(tmp_path, rows)
+    assert (found["possible_reuse"], found["lost_reuse"]) == (
+        len("At 11:00. Be brief."),
+        len("11:00. Be brief."),
+    )
+
+
 def words(requests: Sequence[ChatRequest]) -> tuple[PlannedTurn, ...]:
     return ScriptedEngine(lambda request: "").plan(requests)
 

@@ -80,6 +80,9 @@ def test_stats_in_characters_need_no_model_and_write_a_page(trace: Path, tmp_pat
     assert "<polyline" in page.read_text("utf-8")
     wrong = traces("stats", trace, "--characters", "--html", tmp_path / "none" / "t.html")
     assert (wrong.returncode, wrong.stdout) == (2, "")
+    over = traces("stats", trace, "--characters", "--html", trace)
+    assert (over.returncode, over.stdout) == (2, "")
+    assert len(trace.read_text("utf-8").splitlines()) == len(ROWS)
     both = traces("stats", trace, "--characters", "--model", "x")
     assert (both.returncode, both.stderr.count("\n")) == (2, 1)
 
