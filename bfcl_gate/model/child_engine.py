@@ -211,6 +211,14 @@ class ChildEngine:
         self._stop[0] = 0
         return self._each("generate_many", tuple(requests), at_once, share_prefix)
 
+    def prompt_tokens(self, request: ChatRequest) -> tuple[int, ...]:
+        """Return the token ids of the prompt that a request makes."""
+        return cast("tuple[int, ...]", self._call("prompt_tokens", request))
+
+    def text_of(self, tokens: Sequence[int]) -> str:
+        """Return the text of tokens, control tokens included."""
+        return cast(str, self._call("text_of", tuple(tokens)))
+
     def forget(self) -> None:
         self._call("forget")
 

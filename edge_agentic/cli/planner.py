@@ -7,10 +7,10 @@ from bfcl_gate.cli.options import EngineOptions
 from bfcl_gate.cli.progress import transfer
 
 if TYPE_CHECKING:
-    from bfcl_gate.model.engine import Engine
+    from bfcl_gate.model.child_engine import ChildEngine
 
 
-def planner(options: EngineOptions) -> "Engine":
+def planner(options: EngineOptions) -> "ChildEngine":
     """Open the model's tokenizer and template, without its weights."""
     from dataclasses import replace
 

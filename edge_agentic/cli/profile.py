@@ -38,6 +38,7 @@ class RunOptions:
     show_ungated: bool
     sweep: str | None
     slo: str | None
+    engine_compare: str | None
 
 
 _CHOICES = {

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -14,6 +14,9 @@ from bfcl_gate.cli.options import EngineOptions, with_engine_options
 from bfcl_gate.cli.shell import continuable
 from edge_agentic.cli.profile import RunOptions, apply_profile, finished_result, require_stated
 from edge_agentic.cli.sweep import run_sweep
+
+if TYPE_CHECKING:
+    from edge_agentic.benchmark import Job
 
 ProfileOption = Annotated[str, typer.Option("--profile", help="quick, standard or mlperf-v6.1.")]
 TracesOption = Annotated[
@@ -56,6 +59,12 @@ SloOption = Annotated[
     str | None,
     typer.Option("--slo", metavar="ttft=2s,tpot=50ms", help="Count the turns that meet this as goodput."),
 ]
+EngineCompareOption = Annotated[
+    str | None,
+    typer.Option(
+        "--engine-compare", metavar="URL", help="Ask a server the same turns and show both side by side."
+    ),
+]
 ShowUngatedOption = Annotated[
     bool, typer.Option("--show-ungated", help="Show speed before and without a passed gate.")
 ]
@@ -84,6 +93,7 @@ def run(
     show_ungated: ShowUngatedOption = False,
     sweep: SweepOption = None,
     slo: SloOption = None,
+    engine_compare: EngineCompareOption = None,
     engine: EngineOptions,
 ) -> None:
     """Replay coding-agent trajectories, gate the model's function calling, then report how fast it was."""
@@ -92,12 +102,32 @@ def run(
     options = replace(options, traces=tuple(traces or ()))
     if sweep is not None:
         run_sweep(options, engine)
-    _run(options, engine)
-
-
-def _run(options: RunOptions, engine_options: EngineOptions) -> NoReturn:
+    if engine_compare is not None:
+        _run_compared(options, engine)
     if (result := finished_result(options)) is not None:
         _report(result, options.output, options.show_ungated)
+    _, folder, result = _made(options, engine)
+    sys.stderr.write(f"The run is kept in {folder}\n")
+    _report(result, folder, options.show_ungated)
+
+
+def _run_compared(options: RunOptions, engine: EngineOptions) -> NoReturn:
+    from bfcl_gate.run_folder import how_to_continue
+    from edge_agentic.cli import engine_compare as compared
+
+    with closing(compared.open_server(options, engine)) as server:
+        options, engine = compared.as_comparable(options, engine, server)
+        job, folder, result = _made(options, engine)
+        if not result["gate"]["passed"]:
+            sys.stderr.write("The gate did not pass, so nothing is compared.\n")
+            _report(result, folder, options.show_ungated)
+        with continuable(lambda: how_to_continue(folder)):
+            document = compared.compare_with(server, job, engine, folder)
+    compared.leave_compared(result, folder, document)
+
+
+def _made(options: RunOptions, engine_options: EngineOptions) -> "tuple[Job, Path, Mapping[str, Any]]":
+    """Make a run, or go on with one, and return its job, its folder and its result."""
     from bfcl_gate.cli.engine import engine_settings, open_engine
     from bfcl_gate.cli.progress import transfer
     from bfcl_gate.gate_file import load_gate
@@ -120,15 +150,15 @@ def _run(options: RunOptions, engine_options: EngineOptions) -> NoReturn:
     if options.gate_result is not None:
         load_gate(options.gate_result)  # what cannot be read is said before the model is loaded
     folder = run_folder(options, job)
+    if (result := finished_result(options)) is not None:
+        return job, folder, result
     with (
         continuable(lambda: how_to_continue(folder)),
         closing(open_engine(settings, widest_requests(traces, job))) as engine,
     ):
         require_stated(ruleset, engine.info())
         job = with_server(with_gate_result(job, options, engine.info()), engine, folder)
-        result = run_benchmark(job, engine, folder, watch(options.show_ungated))
-    sys.stderr.write(f"The run is kept in {folder}\n")
-    _report(result, folder, options.show_ungated)
+        return job, folder, run_benchmark(job, engine, folder, watch(options.show_ungated))
 
 
 def _report(result: Mapping[str, Any], folder: Path | None, show_ungated: bool) -> NoReturn:

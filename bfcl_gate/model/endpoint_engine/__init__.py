@@ -20,7 +20,7 @@ from bfcl_gate.model.endpoint_engine.faults import Discretion, FaultError, fault
 from bfcl_gate.model.endpoint_engine.pace import Pace
 from bfcl_gate.model.endpoint_engine.server import describe_server, public_name, served_model
 from bfcl_gate.model.endpoint_engine.settings import EndpointSettings, additions_of, info_of
-from bfcl_gate.model.endpoint_engine.tokens import rendered, tokens_of
+from bfcl_gate.model.endpoint_engine.tokens import rendered, text_tokens, tokens_of
 from bfcl_gate.model.engine import EngineInfo, PlannedTurn, TimedResponse
 
 __all__ = ["EndpointEngine", "EndpointSettings", "address_of", "model_of", "public_name"]
@@ -162,6 +162,16 @@ class EndpointEngine:
         try:
             body = self.body(request, {})
             return tokens_of(connection, self._address, body, llama_cpp=self._server.llama_cpp)
+        finally:
+            self._put_back(connection)
+
+    def text_tokens(self, text: str) -> tuple[int, ...] | None:
+        """Return the token ids of a text by llama.cpp's tokenizer; None at any other server."""
+        if not self._server.llama_cpp:
+            return None
+        connection = self._take_connection()
+        try:
+            return text_tokens(connection, self._address, text)
         finally:
             self._put_back(connection)
 

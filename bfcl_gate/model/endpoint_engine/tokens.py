@@ -27,8 +27,15 @@ def tokens_of(
     Raises EngineError where no connection is to be had.
     """
     asked = _of_text(rendered(connection, address, body)) if llama_cpp else _of_messages(body)
-    if asked is None:
-        return None
+    return None if asked is None else _tokens(connection, address, asked)
+
+
+def text_tokens(connection: Connection, address: Address, text: str) -> tuple[int, ...] | None:
+    """Return the token ids of a text alone by llama.cpp's tokenizer; None at a server that lends none."""
+    return _tokens(connection, address, {"content": text, "add_special": False, "parse_special": True})
+
+
+def _tokens(connection: Connection, address: Address, asked: Mapping[str, Any]) -> tuple[int, ...] | None:
     found = document(connection, address, f"{address.root}/tokenize", sent=json.dumps(asked).encode())
     tokens = None if found is None else found.get("tokens")
     if not isinstance(tokens, list) or not all(type(token) is int for token in tokens):

@@ -239,6 +239,10 @@ class LlamaEngine:
         """Return the prompt that a request makes."""
         return self._render(request, self._planned)
 
+    def prompt_tokens(self, request: ChatRequest) -> tuple[int, ...]:
+        """Return the token ids of that prompt."""
+        return tuple(self.prompt(request).tokens)
+
     def text_of(self, tokens: Iterable[int]) -> str:
         """Return the text of tokens, control tokens included."""
         return self._vocabulary.text(tokens)

@@ -184,6 +184,9 @@ class ScriptedServer:
             exchange.begin()
             exchange.answer()
             exchange.end()
+            http.close_connection = (
+                self._dialect == "llama.cpp"
+            )  # as llama.cpp's server does, although it keeps others
 
     def _count(self, text: str) -> Prompt:
         """Count a prompt and what of it the last one left in the cache."""
