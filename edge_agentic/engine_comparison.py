@@ -24,7 +24,8 @@ FirstToken = Callable[[str], int | str | None]
 class PromptPair:
     """The tokens of one prompt as either side makes them; `server_tokens` None where the server does not tell.
 
-    `at` is the first place where they differ, `local` and `server` the texts from there; None where they are equal.
+    `at` is the first token that differs; `local` and `server` are the texts from their first difference on, both empty
+    where one text was cut into other tokens. None where all is equal.
     """
 
     trajectory_id: str

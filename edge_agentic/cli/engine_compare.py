@@ -1,7 +1,6 @@
 """`edge-agentic run --engine-compare URL`: the run on the local engine, then the same turns through a server."""
 
 import sys
-from array import array
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from edge_agentic.engine_comparison import PromptPair
     from edge_agentic.replay import ReplayOptions, TurnPlan
 
-_SHOWN_TOKENS = 12
+_SHOWN_CHARACTERS = 60
 
 
 class _AsLong:
@@ -122,7 +121,6 @@ def compare_with(server: "EndpointEngine", job: "Job", engine: EngineOptions, fo
 
 
 def _prompts(plan: "TurnPlan", local: "ChildEngine", server: "EndpointEngine") -> "PromptPair":
-    from bfcl_gate.model.prefix import common_prefix
     from edge_agentic.engine_comparison import PromptPair
 
     own, theirs = local.prompt_tokens(plan.request), server.prompt_tokens(plan.request)
@@ -134,9 +132,16 @@ def _prompts(plan: "TurnPlan", local: "ChildEngine", server: "EndpointEngine") -
     )
     if theirs is None or theirs == own:
         return pair
-    at = common_prefix(array("i", own), array("i", theirs))
-    shown = [local.text_of(tokens[at : at + _SHOWN_TOKENS]) for tokens in (own, theirs)]
-    return replace(pair, at=at, local=shown[0], server=shown[1])
+    texts = local.text_of(own), server.prompt_text(plan.request) or ""
+    begin = _parting(*texts)
+    shown = [text[begin : begin + _SHOWN_CHARACTERS] for text in texts]
+    return replace(pair, at=_parting(own, theirs), local=shown[0], server=shown[1])
+
+
+def _parting(one: "Sequence[object]", other: "Sequence[object]") -> int:
+    """Return the first place where two sequences differ, or where the shorter one ends."""
+    places = (at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)
+    return next(places, min(len(one), len(other)))
 
 
 def _ask_server(
@@ -174,10 +179,9 @@ def _asked(plan: "TurnPlan") -> "TurnPlan":
 def leave_compared(result: Mapping[str, Any], folder: Path, document: Mapping[str, Any]) -> NoReturn:
     """Print report and comparison and leave: 0 when the run is sound and the server answered every turn, else 1."""
     from bfcl_gate.cli.shell import safe_text
-    from edge_agentic.report.console import block, render_text
+    from edge_agentic.report.console import render_text
     from edge_agentic.report.engine_compare import comparison_sections
 
-    sys.stdout.write(safe_text(render_text(result)))
-    for section in comparison_sections(folder):
-        sys.stdout.write(safe_text(f"\n{block(section)}\n"))
+    sys.stderr.write(f"The run and the server's turns are kept in {folder}\n")
+    sys.stdout.write(safe_text(render_text(result, more=comparison_sections(folder))))
     raise SystemExit(0 if result["valid"] and result["gate"]["passed"] and not document["dropped"] else 1)

@@ -49,6 +49,7 @@ def _rendered(folder: Path, format_name: str, show_ungated: bool) -> str:
         return _rendered_sweep(folder, format_name)
     from edge_agentic.report.console import render_text
     from edge_agentic.report.csv import render_csv
+    from edge_agentic.report.engine_compare import comparison_sections
     from edge_agentic.report.html import render_html
     from edge_agentic.report.stored import load_run, result_of, ungated_of
 
@@ -59,9 +60,10 @@ def _rendered(folder: Path, format_name: str, show_ungated: bool) -> str:
         return json.dumps(result, indent=2) + "\n"
     if format_name == "csv":
         return render_csv(run.replay.turns, gated=result["performance"] is not None, seams=run.replay.seams)
+    more = comparison_sections(folder) if result["performance"] is not None else ()
     if format_name == "html":
-        return render_html(result, run.replay.turns, seams=run.replay.seams, show_ungated=ungated)
-    return safe_text(render_text(result, show_ungated=ungated))
+        return render_html(result, run.replay.turns, seams=run.replay.seams, show_ungated=ungated, more=more)
+    return safe_text(render_text(result, show_ungated=ungated, more=more))
 
 
 def _rendered_sweep(folder: Path, format_name: str) -> str:

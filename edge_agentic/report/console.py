@@ -9,13 +9,18 @@ from edge_agentic.report.sweep import SweepPoint, sweep_sections, sweep_verdict
 from edge_agentic.report.words import Section
 
 
-def render_text(result: Mapping[str, Any], *, show_ungated: Mapping[str, Any] | None = None) -> str:
-    """Return the report of a result document, ending in a newline.
+def render_text(
+    result: Mapping[str, Any],
+    *,
+    show_ungated: Mapping[str, Any] | None = None,
+    more: Sequence[Section] = (),
+) -> str:
+    """Return the report of a result document, ending in a newline; `more` sections follow its own.
 
     `show_ungated` is the performance of a run whose gate did not pass (`document.ungated_performance`); each
     of its lines is marked. Without it such a run shows no number of speed.
     """
-    blocks = [verdict(result), *(block(section) for section in sections(result, show_ungated))]
+    blocks = [verdict(result), *map(block, (*sections(result, show_ungated), *more))]
     return "\n\n".join(blocks) + "\n"
 
 

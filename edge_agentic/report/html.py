@@ -9,7 +9,7 @@ from edge_agentic.report.content import sections, verdict
 from edge_agentic.report.page import page, section_html
 from edge_agentic.report.performance_block import marked
 from edge_agentic.report.plots import Point, histogram, scatter
-from edge_agentic.report.words import clean
+from edge_agentic.report.words import Section, clean
 from edge_agentic.turns import TurnResult
 
 
@@ -19,8 +19,9 @@ def render_html(
     *,
     seams: Collection[tuple[str, int]] = (),
     show_ungated: Mapping[str, Any] | None = None,
+    more: Sequence[Section] = (),
 ) -> str:
-    """Return the page of a result document and its turns.
+    """Return the page of a result document and its turns; `more` sections follow the report's own.
 
     Plots appear only where the performance may be shown: the gate passed, or `show_ungated` holds the
     performance of a run whose gate did not pass; then every line and plot is marked.
@@ -31,7 +32,7 @@ def render_html(
     head = verdict(result)
     body = [
         f'<h1 class="{"good" if head.startswith("VALID") else "bad"}">{escape(head)}</h1>',
-        *(section_html(section) for section in sections(result, show_ungated)),
+        *(section_html(section) for section in (*sections(result, show_ungated), *more)),
         *(_plots(timed, ungated) if shown else ()),
     ]
     return page(head.split(".")[0], body)
