@@ -243,3 +243,12 @@ def test_a_partial_set_stays_partial_when_its_folder_is_scored(
     command("score", stored, "--output", tmp_path / "kept")
     assert "sample=partial samples=4/4 partial=yes" in command("score", tmp_path / "kept", "--summary")[1]
     assert command("score", tmp_path / "kept", "--baseline", tmp_path / "kept")[0] == 2
+
+
+def test_the_example_of_the_guide_gives_what_the_guide_says(command: Command, tmp_path: Path) -> None:
+    guide = (Path(__file__).parents[3] / "docs" / "gate.md").read_text(encoding="utf-8")
+    path = tmp_path / "answers.jsonl"
+    path.write_text("".join(f"{line}\n" for line in guide.splitlines() if line.startswith('{"id": ')))
+    code, out, _ = command("score", path, "--min-overall", "0.9", "--summary")
+    assert code == 0
+    assert out.strip() in " ".join(guide.split())
