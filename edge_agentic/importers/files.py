@@ -49,6 +49,10 @@ def files_of(source: Path) -> list[Path]:
 
 def read_file(path: Path, notes: Notes) -> Source:
     """Read JSON, JSON Lines, YAML, a llama-server log, SQLite or zip. Raises InputError for anything else."""
+    if path.exists() and not path.is_file():
+        raise InputError(
+            f"{path}: is no regular file; expected a recording of an agent. Write it to a file first."
+        )
     try:
         with path.open("rb") as file:
             start = file.read(16)

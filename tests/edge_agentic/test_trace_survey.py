@@ -140,14 +140,12 @@ def test_tools_and_the_first_user_text_are_looked_at_too(tmp_path: Path) -> None
 
 def test_nothing_is_shared_beyond_the_end_of_the_shorter_text(tmp_path: Path) -> None:
     rows = [
-        *rows_of("a", "At 10:00. Be brief. And kind.", user="the same"),
-        *rows_of("b", "At 11:00. Be brief.", user="the same"),
+        *rows_of("a", f"At 10:00. {LONG * 2}And kind.", user="the same"),
+        *rows_of("b", f"At 11:00. {LONG * 2}", user="the same"),
     ]
     (found,) = volatile(tmp_path, rows)
-    assert (found["possible_reuse"], found["lost_reuse"]) == (
-        len("At 11:00. Be brief."),
-        len("11:00. Be brief."),
-    )
+    shared = len(f"At 11:00. {LONG * 2}")
+    assert (found["possible_reuse"], found["lost_reuse"]) == (shared, shared - len("At "))
 
 
 def words(requests: Sequence[ChatRequest]) -> tuple[PlannedTurn, ...]:

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -61,6 +62,13 @@ def test_the_report_is_text_and_the_file_is_a_valid_trace(tmp_path: Path) -> Non
         check=False,
     )
     assert check.returncode == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes are POSIX")
+def test_a_pipe_is_refused_without_waiting_for_it(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(InputError, match="pipe: is no regular file; expected a recording of an agent"):
+        convert(tmp_path / "pipe", tmp_path / "out.jsonl")
 
 
 def test_the_report_is_json_on_request_and_files_stand_in(tmp_path: Path) -> None:
