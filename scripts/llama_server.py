@@ -16,9 +16,20 @@ from pathlib import Path
 from typing import Any
 
 HOST = "127.0.0.1"
-_START_S = 120
+_START_S = 600
 _ANSWER_S = 1200
-_FIXED = ("--host", HOST, "--parallel", "1", "--cache-ram", "0", "--no-webui", "--log-colors", "off")
+_FIXED = (
+    "--host",
+    HOST,
+    "--parallel",
+    "1",
+    "--cache-ram",
+    "0",
+    "--no-webui",
+    "--no-warmup",
+    "--log-colors",
+    "off",
+)
 
 
 class ServerError(Exception):

@@ -4,18 +4,18 @@
     scripts/parity/templates.py [NAME…] [--differences]
 
 Every template that comes with llama.cpp's source is put on a tiny model, here (`--special-in-content parse`) and in
-llama-server, and renders the conversations of CASES. Both are told today's date, and here also `enable_thinking=true`,
-which the server says to every template that is told nothing else. One row a template, one letter a conversation: `=`
-the same tokens, `#` others, `-` neither renders it, `h` only here, `s` only the server.
+llama-server, and renders the conversations of CASES; both are told today's date. One row a template, one letter a
+conversation: `=` the same tokens, `t` the same with `--template-arg enable_thinking=true` (the server says so to every
+template that it takes for a thinking one), `#` others, `-` neither renders it, `h` only here, `s` only the server.
 """
 
 import argparse
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from multiprocessing.sharedctypes import RawArray
 from pathlib import Path
@@ -99,15 +99,15 @@ class Outcome:
     detail: str = ""
 
 
-def compare(engine: LlamaEngine, client: Client, messages: tuple[Message, ...], tools: bool) -> Outcome:
-    """Render one conversation here and in the server."""
+def compare(
+    engines: Sequence[LlamaEngine], client: Client, case: tuple[tuple[Message, ...], bool]
+) -> Outcome:
+    """Render one conversation here, by both engines, and in the server."""
+    messages, tools = case
     request = ChatRequest(messages=messages, tools=(TOOL,) if tools else ())
-    ours = theirs = None
+    theirs = None
     problems = []
-    try:
-        ours = list(engine.prompt(request).tokens)
-    except InputError as error:
-        problems.append(str(error))
+    ours, thinking = (_tokens(engine, request, problems) for engine in engines)
     try:
         theirs = tokens_of(client, prompt_of(client, messages, request.tools))
     except ServerError as error:
@@ -115,9 +115,18 @@ def compare(engine: LlamaEngine, client: Client, messages: tuple[Message, ...], 
     if ours is None or theirs is None:
         letter = "-" if ours is theirs else "h" if theirs is None else "s"
         return Outcome(letter=letter, detail=" / ".join(problem[:200] for problem in problems))
-    if ours == theirs:
-        return Outcome(letter="=")
-    return Outcome(letter="#", detail=first_difference(engine.text_of(ours), engine.text_of(theirs)))
+    if theirs in (ours, thinking):
+        return Outcome(letter="=" if ours == theirs else "t")
+    return Outcome(letter="#", detail=first_difference(engines[0].text_of(ours), engines[0].text_of(theirs)))
+
+
+def _tokens(engine: LlamaEngine, request: ChatRequest, problems: list[str]) -> list[int] | None:
+    """Return the tokens of a prompt; None where the template refuses it, which is added to `problems`."""
+    try:
+        return list(engine.prompt(request).tokens)
+    except InputError as error:
+        problems.append(str(error))
+        return None
 
 
 def first_difference(ours: str, theirs: str) -> str:
@@ -153,16 +162,16 @@ def _compare_template(server: Path, model: Path, source: Path) -> dict[str, Outc
         vocab_only=True,
         chat_template=source.read_text(encoding="utf-8"),
         special_in_content="parse",
-        template_args=(("enable_thinking", True),),
     )
+    thinking = replace(settings, template_args=(("enable_thinking", True),))
     try:
-        engine = LlamaEngine(settings, RawArray("B", 2))
+        engines = [LlamaEngine(each, RawArray("B", 2)) for each in (settings, thinking)]
     except InputError as error:
         return dict.fromkeys(CASES, Outcome(letter="s", detail=str(error)))
     options = ("--ctx-size", "256", "--chat-template-file", str(source))
     try:
-        with closing(engine), running(server, model, *options) as client:
-            return {name: compare(engine, client, *case) for name, case in CASES.items()}
+        with closing(engines[0]), closing(engines[1]), running(server, model, *options) as client:
+            return {name: compare(engines, client, case) for name, case in CASES.items()}
     except ServerError as error:
         return dict.fromkeys(CASES, Outcome(letter="h", detail=str(error).splitlines()[-1]))
 
@@ -180,12 +189,12 @@ def print_table(found: Iterable[tuple[str, dict[str, Outcome]]], differences: bo
         for case, outcome in outcomes.items() if differences else ():
             if outcome.detail:
                 print(f"    {case}: {outcome.detail}")
-    both = letters["="] + letters["#"]
+    same, told = letters["="], letters["t"]
+    both = same + told + letters["#"]
     print(
-        f"\n{letters['=']} of {both} prompts that both render are the same tokens; only here {letters['h']}, ",
-        end="",
+        f"\n{same} of {both} prompts that both render are the same tokens, {told} more with enable_thinking=true; "
     )
-    print(f"only the server {letters['s']}, neither {letters['-']}")
+    print(f"only here {letters['h']}, only the server {letters['s']}, neither {letters['-']}")
 
 
 def main() -> None:

@@ -109,7 +109,7 @@ def answers(engine: Engine, requests: list[ChatRequest]) -> Iterator[TimedRespon
 def test_gate_samples_have_the_same_prompts_and_answers_through_the_server(
     serve: Serve, default_model: Path
 ) -> None:
-    policy = GatePolicy(sample="mlperf")
+    policy = GatePolicy(sample="mlperf", max_tokens=64)
     ids = ("simple_python_0", "irrelevance_1", "parallel_2")
     requests = [gate_request(sample_of(i, tools=policy.tool_schemas), policy) for i in ids]
     with (
