@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 from edge_agentic.distribution import distribution
+from edge_agentic.drafts import speculation
 from edge_agentic.turns import TurnResult
 
 NS_PER_S = 1_000_000_000
@@ -135,8 +136,9 @@ def trajectory_durations_s(sessions: Sequence[Sequence[TurnResult]], seams: Seam
 def prefix_reuse(turns: Iterable[TurnResult]) -> dict[str, Any]:
     """Prefix reuse: ratio = Σ reused_tokens / Σ possible_tokens, over the turns where both are known.
 
-    `misses` counts turns that reused less than was possible: all of them, those that began from nothing,
-    and the tokens evaluated again. Where no possible count exists (an endpoint) only the reused sum is given.
+    `misses` counts turns that reused less than was possible: all of them, those that began from nothing, the tokens
+    evaluated again, and the turns whose prompt the cache held further than it could be taken back to. Where no
+    possible count exists (an endpoint) only the reused sum is given.
     """
     turns = tuple(turns)
     reused = [t.reused_tokens for t in turns if t.reused_tokens is not None]
@@ -158,8 +160,21 @@ def prefix_reuse(turns: Iterable[TurnResult]) -> dict[str, Any]:
             "turns": len(short),
             "from_nothing": sum(used == 0 for _, used in short),
             "tokens": sum(possible - used for possible, used in short),
+            **_not_taken_back(turns),
         },
     }
+
+
+def _not_taken_back(turns: Iterable[TurnResult]) -> dict[str, int]:
+    found = [t for t in turns if None not in (t.held_tokens, t.reused_tokens)]
+    number = sum((turn.held_tokens or 0) > (turn.reused_tokens or 0) for turn in found)
+    return {"not_taken_back": number} if number else {}
+
+
+def shielded(turns: Iterable[TurnResult]) -> dict[str, int]:
+    """Prompts whose content spelt the text of a control token, and how often; empty where none did or nobody knows."""
+    counts = [turn.shielded for turn in turns if turn.shielded]
+    return {"prompts": len(counts), "texts": sum(counts)} if counts else {}
 
 
 def agreement(turns: Iterable[TurnResult]) -> dict[str, Any]:
@@ -242,7 +257,7 @@ def server(turns: Iterable[TurnResult]) -> dict[str, Any]:
             prefill.append((turn.evaluated_tokens, turn.server_prefill_ns))
         if turn.server_decode_ns and (steps := decode_steps(turn)):
             decode.append((steps, turn.server_decode_ns))
-        if turn.drafted_tokens and turn.accepted_tokens is not None:
+        if turn.drafted_tokens and turn.accepted_tokens is not None and turn.passes is None:
             drafts.append((turn.accepted_tokens, turn.drafted_tokens))
     found = {
         "prefill_tokens_per_s": _pooled(prefill, NS_PER_S),
@@ -288,6 +303,8 @@ def performance(
         "mlperf": mlperf(timed, wall_s),
         **({"server": stated} if (stated := server(answered)) else {}),
         **({"outside": own} if (own := outside(answered)) else {}),
+        **({"speculation": drafts} if (drafts := speculation(answered)) else {}),
+        **({"shielded": found} if (found := shielded(answered)) else {}),
     }
 
 

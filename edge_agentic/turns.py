@@ -11,11 +11,31 @@ ENDPOINT_READINGS = (
     "first_call_ns",
     "server_prefill_ns",
     "server_decode_ns",
+)
+"""What only a server's stream tells: fields of TimedResponse, None from a local engine."""
+
+DRAFT_READINGS = (
     "drafted_tokens",
     "accepted_tokens",
+    "passes",
+    "repeated_tokens",
+    "framing_tokens",
+    "framing_accepted",
+    "argument_tokens",
+    "argument_accepted",
+    "free_text_tokens",
+    "free_text_accepted",
 )
+"""What speculative decoding did: fields of TimedResponse, None without it; of an endpoint only the first two."""
+
+PROMPT_READINGS = ("held_tokens", "shielded")
+"""What is known of the prompt beside its counts: fields of TimedResponse."""
 
 LIBRARY_READINGS = ("library_prefill_ns", "library_decode_ns", "prepare_ns")
+"""What only the local engine can tell: fields of TimedResponse, None from an endpoint."""
+
+PASSED_ON = (*ENDPOINT_READINGS, *LIBRARY_READINGS, *DRAFT_READINGS, *PROMPT_READINGS)
+"""The fields of a response that a turn keeps as they are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,8 +45,7 @@ class TurnResult:
     `turn` is the trace row's turn number, `position` the 0-based place among the turns of the run.
     `possible_tokens` is what a perfect cache could have reused. `agreed_tokens` is the number of forced
     steps whose argmax was the recorded token and `token_agreement` its share of the output tokens. The fields of
-    ENDPOINT_READINGS are as in TimedResponse and None from a local engine, those of LIBRARY_READINGS None from an
-    endpoint.
+    PASSED_ON are as in TimedResponse.
     """
 
     trajectory_id: str
@@ -63,6 +82,16 @@ class TurnResult:
     server_decode_ns: int | None = None
     drafted_tokens: int | None = None
     accepted_tokens: int | None = None
+    passes: int | None = None
+    repeated_tokens: int | None = None
+    framing_tokens: int | None = None
+    framing_accepted: int | None = None
+    argument_tokens: int | None = None
+    argument_accepted: int | None = None
+    free_text_tokens: int | None = None
+    free_text_accepted: int | None = None
+    held_tokens: int | None = None
+    shielded: int | None = None
 
     def to_row(self) -> dict[str, Any]:
         """Return the journal row: a flat JSON object."""

@@ -96,7 +96,13 @@ class TimedResponse:
     Endpoints only: `token_ns` are arrivals of chunks; `request_bytes` is the size of the request's body;
     `first_piece_ns` is the first chunk with text, reasoning or part of a tool call, `first_text_ns` the first visible
     text, `first_call_ns` the first part of a call's arguments; `server_prefill_ns` and `server_decode_ns` are the
-    server's own times, `drafted_tokens` and `accepted_tokens` its counts of speculative decoding.
+    server's own times.
+
+    Speculative decoding only: `drafted_tokens` and `accepted_tokens` as the engine or the server counts them. From the
+    local engine also `passes`, its evaluations after the prefill (each gave one token and those accepted);
+    `repeated_tokens`, evaluated again because a draft behind them was taken back; and of framing, arguments and free
+    text (`bfcl_gate.model.toolcalls.parts`) the output tokens and those of them that came from a draft. Tokens of one
+    pass share one timestamp, and `completed_ns` is when the memory was in order again.
 
     The end-of-generation token counts as output and has a timestamp; `text` leaves it out. What an
     engine cannot know is None. `error` is why no complete answer came back. `tool_calls` is what a
@@ -139,6 +145,14 @@ class TimedResponse:
     server_decode_ns: int | None = None
     drafted_tokens: int | None = None
     accepted_tokens: int | None = None
+    passes: int | None = None
+    repeated_tokens: int | None = None
+    framing_tokens: int | None = None
+    framing_accepted: int | None = None
+    argument_tokens: int | None = None
+    argument_accepted: int | None = None
+    free_text_tokens: int | None = None
+    free_text_accepted: int | None = None
 
 
 class Engine(Protocol):

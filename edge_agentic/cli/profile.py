@@ -109,6 +109,7 @@ def _refuse_changes(ruleset: "Ruleset", options: RunOptions, engine: EngineOptio
         "--concurrency": options.concurrency != (ruleset.concurrency or 1),
         "--ctx": engine.ctx not in (None, ruleset.ctx),
         "--kv-type": engine.kv_type != ruleset.kv_type,
+        "--speculative": engine.speculative != "none",
         "--max-tokens": engine.max_tokens != ruleset.gate.max_tokens,
         "--seed": engine.seed != ruleset.seed,
         "--request-timeout": engine.request_timeout is not None,
@@ -117,8 +118,9 @@ def _refuse_changes(ruleset: "Ruleset", options: RunOptions, engine: EngineOptio
     if found := [option for option, changed in refused.items() if changed]:
         raise InputError(
             f"{', '.join(found)}: the profile {ruleset.name} fixes this (context {ruleset.ctx}, KV {ruleset.kv_type}, "
-            f"{ruleset.decode} decoding, {ruleset.gate.calls} calls, {ruleset.gate.max_tokens} tokens an answer, whole "
-            "trace, one trajectory and one gate sample at a time). Leave the option out, or use --profile standard."
+            f"{ruleset.decode} decoding, {ruleset.gate.calls} calls, {ruleset.gate.max_tokens} tokens an answer, no "
+            "drafts from the prompt, whole trace, one trajectory and one gate sample at a time). Leave the option out, "
+            "or use --profile standard."
         )
 
 

@@ -38,6 +38,7 @@ def performance_sections(performance: Performance, *, ungated: bool = False) -> 
         _rates(performance, ungated),
         _outside(performance.get("outside") or {}, ungated),
         _work(performance, ungated),
+        _speculation(performance.get("speculation") or {}, ungated),
         _mlperf(performance["mlperf"], ungated),
         _facts("Roofline", performance.get("roofline") or {}, ungated),
         _facts("Energy", performance.get("energy") or {}, ungated),
@@ -161,6 +162,11 @@ def _work(performance: Performance, ungated: bool) -> Section:
         shared = f"{stated['shared_tokens']:,} tokens"
         rows.append(("of that, shared", shared, "reused by first turns: kept from other trajectories"))
     rows += _agreement_rows(performance["agreement"])
+    if found := performance.get("shielded"):
+        meaning = (
+            f"whose content spells a control token, {count(found['texts'], 'time')} in all; kept as text"
+        )
+        rows.append(("shielded prompts", f"{found['prompts']:,}", meaning))
     return Section(
         title="Work and fidelity", header=("", "value", "meaning"), rows=tuple(rows), ungated=ungated
     )
@@ -170,6 +176,8 @@ def _reuse_rows(reuse: Mapping[str, Any]) -> list[tuple[str, ...]]:
     if None not in (reuse["ratio"], reuse["reused_tokens"], reuse["possible_tokens"]):
         misses = reuse["misses"].get("turns", 0)
         text = f"{reuse['reused_tokens']:,} of {reuse['possible_tokens']:,} possible tokens"
+        if stuck := reuse["misses"].get("not_taken_back"):
+            text += f"; in {count(stuck, 'turn')} the memory could not be taken back so far"
         return [
             (
                 "prefix reuse",
@@ -199,6 +207,33 @@ def _agreement_rows(agreement: Mapping[str, Any]) -> list[tuple[str, ...]]:
         meaning = "decode steps whose likeliest token was the recorded one"
         rows.append(("token agreement", percent(agreement["token_agreement"]), meaning))
     return rows
+
+
+PARTS = {"framing": "framing", "argument": "arguments", "free_text": "free text"}
+
+
+def _speculation(drafts: Mapping[str, Any], ungated: bool) -> Section:
+    """What drafts did; no row where nothing was drafted from the prompt."""
+    rows: list[tuple[str, ...]] = []
+    if drafts:
+        tokens = f"{drafts['accepted_tokens']:,} of {drafts['drafted_tokens']:,} drafted tokens"
+        rows.append(("drafts accepted", percent(drafts["acceptance"]) or "none drafted", tokens))
+    if drafts and drafts["tokens_per_pass"] is not None:
+        meaning = f"decode steps / evaluations; {drafts['passes']:,} evaluations after the prefills"
+        rows.append(("tokens per pass", number(drafts["tokens_per_pass"]), meaning))
+    for key, name in PARTS.items():
+        if drafts and (part := drafts["parts"][key])["tokens"]:
+            meaning = f"from drafts: {part['accepted']:,} of {part['tokens']:,} tokens"
+            rows.append((f"of {name}", percent(part["share"]), meaning))
+    if drafts and drafts["repeated_tokens"]:
+        meaning = "evaluated again because a draft behind them was taken back"
+        rows.append(("repeated", count(drafts["repeated_tokens"], "token"), meaning))
+    return Section(
+        title="Speculative decoding (prompt lookup)",
+        header=("", "value", "meaning"),
+        rows=tuple(rows),
+        ungated=ungated,
+    )
 
 
 def _mlperf(own: Mapping[str, Any], ungated: bool) -> Section:

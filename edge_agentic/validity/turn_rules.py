@@ -184,8 +184,11 @@ def drift(timed: Sequence[TurnResult], condition: str) -> Check | None:
     """The last quarter of the run decodes as fast as the first at equal depth.
 
     Steps of the last quarter are priced at the first quarter's time per step in the same depth bin; the
-    ratio of that price to the time they took is the relative rate. None without common depths.
+    ratio of that price to the time they took is the relative rate. None without common depths, and for a run with
+    drafts: there a step's price hangs on how much of the answer was drafted.
     """
+    if any(turn.passes is not None for turn in timed):
+        return None
     ordered = sorted(timed, key=lambda turn: turn.position)
     quarter = len(ordered) // 4
     first, last = _steps_by_depth(ordered[:quarter]), _steps_by_depth(ordered[len(ordered) - quarter :])

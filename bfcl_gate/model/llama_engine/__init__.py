@@ -16,12 +16,15 @@ from bfcl_gate.model.chat import ChatRequest, Message
 from bfcl_gate.model.engine import EngineInfo, EngineSettings, PlannedTurn, TimedResponse
 from bfcl_gate.model.llama_engine.batch_decoder import BatchDecoder, Question, Said
 from bfcl_gate.model.llama_engine.decoder import N_BATCH, Cancelled, Decoded, Decoder, Logits, StopFlag
+from bfcl_gate.model.llama_engine.drafting import CPU_PRICES, DEVICE_PRICES
 from bfcl_gate.model.llama_engine.growing import GrowingTokens
 from bfcl_gate.model.llama_engine.model import chat_template_of, details_of, identity_of, load_model
+from bfcl_gate.model.llama_engine.speculation import Answer, Speculation
+from bfcl_gate.model.llama_engine.token_parts import count_parts, parts_of_tokens
 from bfcl_gate.model.llama_engine.vocabulary import Prompt, Vocabulary
 from bfcl_gate.model.prefix import TurnTokens, common_prefix, plan_trajectory, reusable
 from bfcl_gate.model.template import ChatTemplate
-from bfcl_gate.model.toolcalls import syntax_of_template
+from bfcl_gate.model.toolcalls import parts_of, syntax_of_template
 
 __all__ = ["Cancelled", "LlamaEngine"]
 
@@ -45,6 +48,7 @@ class LlamaEngine:
     def __init__(self, settings: EngineSettings, stop: StopFlag) -> None:
         self._stop, self._settings = stop, settings
         self._decoder: Decoder | None = None
+        self._speculation: Speculation | None = None
         self._model = load_model(settings)
         self._open = True
         self._canonical = settings.reuse == "canonical"
@@ -70,6 +74,9 @@ class LlamaEngine:
         )
         if not settings.vocab_only:
             self._decoder = Decoder(self._model.handle, settings, threads, vocabulary.size, self._stop)
+            if settings.speculative != "none":
+                on_device = self._model.offloaded_layers > 0
+                self._speculation = Speculation(self._decoder, DEVICE_PRICES if on_device else CPU_PRICES)
         return EngineInfo(
             kind="local",
             identity=identity_of(self._model, settings, threads, self._template.source),
@@ -181,11 +188,17 @@ class LlamaEngine:
             held, keep = _whole_chunks(held), _whole_chunks(min(keep, len(prompt.tokens)))
         reused = decoder.rewind(held)
         try:
+            if self._speculation:
+                self._speculation.follow(prompt.tokens)
             decoder.prefill(prompt.tokens, reused, keep)
             fingerprint = sha256(decoder.logits().data) if request.fingerprint else None
             decoded = self._decode(decoder, request, len(prompt.tokens), answer, keep)
             if fingerprint:
-                fingerprint.update(decoder.logits().data)
+                drafts = decoded.drafts
+                last = (
+                    decoder.logits() if drafts is None or drafts.last_logits is None else drafts.last_logits
+                )
+                fingerprint.update(last.data)
         except BaseException:
             decoder.forget()
             raise
@@ -204,7 +217,7 @@ class LlamaEngine:
             rendered_ns=rendered,
             first_token_ns=decoded.token_ns[0],
             token_ns=tuple(decoded.token_ns),
-            completed_ns=decoded.token_ns[-1],
+            completed_ns=decoded.drafts.ready_ns if decoded.drafts else decoded.token_ns[-1],
             agreed_tokens=decoded.agreed if answer else None,
             token_ids=tuple(decoded.tokens),
             shielded=prompt.shielded,
@@ -212,7 +225,25 @@ class LlamaEngine:
             library_decode_ns=decoded.inside_ns[-1] - decoded.inside_ns[0],
             prepare_ns=submitted - taken_up,
             logits_sha256=fingerprint.hexdigest() if fingerprint else None,
+            **self._draft_readings(request, decoded, "stop" if answer or ended else "length"),
         )
+
+    def _draft_readings(self, request: ChatRequest, decoded: Decoded, finish: str) -> dict[str, int]:
+        """Return what drafts did for an answer, as TimedResponse's fields; nothing without speculation."""
+        drafts = decoded.drafts
+        if drafts is None:
+            return {}
+        pieces = [self._vocabulary.piece(token) for token in decoded.tokens]
+        text = b"".join(pieces).decode(errors="replace")
+        syntax, prefix = self._info.syntax, self._info.prefix
+        parts = parts_of(text, request.tools, syntax=syntax, prefix=prefix, finish=finish)
+        return {
+            "passes": drafts.passes,
+            "drafted_tokens": drafts.drafted,
+            "accepted_tokens": sum(drafts.accepted),
+            "repeated_tokens": drafts.repeated,
+            **count_parts(parts_of_tokens(pieces, parts), drafts.accepted),
+        }
 
     def _recorded(self, request: ChatRequest) -> "array[int]":
         answer, _ = self._answer(request, self._render(request, self._planned).tokens)
@@ -231,6 +262,17 @@ class LlamaEngine:
         answer: "array[int] | None",
         keep: int,
     ) -> Decoded:
+        if self._speculation:
+            return self._speculation.decode(
+                Answer(
+                    start=start,
+                    limit=len(answer) if answer else request.max_tokens,
+                    recorded=answer,
+                    is_end=self._vocabulary.is_end,
+                    mark=keep if answer else 0,
+                    keeps_logits=request.fingerprint,
+                )
+            )
         if answer:
             return decoder.follow(start, answer, keep)
         return decoder.speak(start, request.max_tokens, self._vocabulary.is_end)

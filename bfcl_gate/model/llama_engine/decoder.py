@@ -16,6 +16,7 @@ from llama_cpp import llama_cpp as api
 from bfcl_gate.errors import EngineError
 from bfcl_gate.model.engine import EngineSettings
 from bfcl_gate.model.llama_engine.binding import FLAG_IS_SET, log_tail, with_fields
+from bfcl_gate.model.llama_engine.drafting import LONGEST_DRAFT
 from bfcl_gate.model.llama_engine.memory import Memory, RowMemory, StateMemory, holds_states
 
 N_BATCH = 512
@@ -31,20 +32,46 @@ class Cancelled(Exception):  # noqa: N818 - not an error: someone asked for it
     """The stop flag was set while decoding."""
 
 
+class DraftCounts(NamedTuple):
+    """What drafts did for an answer: passes after the prefill, tokens drafted, and tokens evaluated again because
+    drafts behind them were taken back.
+
+    `accepted[i]` is 1 where token i of the answer came from a draft; `ready_ns` is when the memory held what the answer
+    leaves in it; `last_logits` is a copy of those that chose the last token, where it was asked for.
+    """
+
+    passes: int
+    drafted: int
+    repeated: int
+    accepted: bytearray
+    ready_ns: int
+    last_logits: Logits | None
+
+
 class Decoded(NamedTuple):
-    """Tokens an answer is made of, and forced steps that agreed. For each token its timestamp (ns), and how long
-    llama.cpp had worked by then (`Decoder.inside_ns`)."""
+    """Tokens an answer is made of, forced steps that agreed, and what drafts did if there were any.
+
+    For each token its timestamp (ns), and how long llama.cpp had worked by then (`Decoder.inside_ns`).
+    """
 
     tokens: "array[int]"
     token_ns: "array[int]"
     inside_ns: "array[int]"
     agreed: int
+    drafts: DraftCounts | None = None
 
 
 def open_context(
-    model: Any, settings: EngineSettings, threads: int, stop: StopFlag, *, ctx: int, sequences: int
+    model: Any,
+    settings: EngineSettings,
+    threads: int,
+    stop: StopFlag,
+    *,
+    ctx: int,
+    sequences: int,
+    rows: int = 1,
 ) -> Any:
-    """Make a context of `ctx` tokens that its sequences share, with room for the logits of one token of each.
+    """Make a context of `ctx` tokens that its sequences share, with room for `rows` logits, at least one of each.
 
     Raises EngineError where llama.cpp refuses.
     """
@@ -55,7 +82,7 @@ def open_context(
         n_ubatch=N_BATCH,
         n_seq_max=sequences,
         kv_unified=sequences > 1,
-        n_outputs_max=sequences,  # llama.cpp asserts one for each sequence
+        n_outputs_max=max(rows, sequences),  # llama.cpp asserts one for each sequence
         n_threads=threads,
         n_threads_batch=threads,
         flash_attn_type=(
@@ -104,14 +131,19 @@ class Decoder:
     ) -> None:
         self._stop = stop
         kind = StateMemory if holds_states(model) else RowMemory
+        drafts = settings.speculative != "none"
+        self._max_rows = LONGEST_DRAFT + 1 if drafts else 1
+        sequences = kind.sequences + (kind.draft_sequences if drafts else 0)
         self._context = open_context(
-            model, settings, threads, stop, ctx=settings.ctx, sequences=kind.sequences
+            model, settings, threads, stop, ctx=settings.ctx, sequences=sequences, rows=self._max_rows
         )
-        self._memory: Memory = kind(self._context)
+        self.memory: Memory = kind(self._context)
         self.n_ctx: int = api.llama_n_ctx(self._context)
         self._n_vocab = n_vocab
         self._logits_address = 0
         self._logits: Logits = np.empty(0, dtype=np.float32)
+        self._rows_address = 0
+        self._rows: Logits = np.empty((0, 0), dtype=np.float32)
         self._batch = api.llama_batch_init(N_BATCH, 0, 1)
         self._token = np.ctypeslib.as_array(self._batch.token, (N_BATCH,))
         self._pos = np.ctypeslib.as_array(self._batch.pos, (N_BATCH,))
@@ -140,13 +172,13 @@ class Decoder:
 
     def rewind(self, keep: int) -> int:
         """Cut what is cached to its first `keep` tokens, or to fewer where this model cannot; return how many."""
-        kept = self._memory.rewind(keep)
+        kept = self.memory.rewind(keep)
         del self.cached[kept:]
         return kept
 
     def forget(self) -> None:
         """Empty the memory, whatever it holds."""
-        self._memory.forget()
+        self.memory.forget()
         del self.cached[:]
 
     def prefill(self, tokens: "array[int]", start: int, mark: int) -> None:
@@ -154,13 +186,17 @@ class Decoder:
 
         Where the memory needs marks the chunks also end at `mark`.
         """
-        if self._memory.needs_marks and max(start, 1) <= mark <= len(tokens):
-            self._evaluate(tokens, start, mark)
-            self._memory.mark()
+        if self.memory.needs_marks and max(start, 1) <= mark <= len(tokens):
+            self.evaluate(tokens, start, mark, mark == len(tokens))
+            self.memory.mark()
             start = mark
-        self._evaluate(tokens, start, len(tokens))
+        self.evaluate(tokens, start, len(tokens), 1)
 
-    def _evaluate(self, tokens: "array[int]", start: int, stop: int) -> None:
+    def evaluate(self, tokens: "array[int]", start: int, stop: int, rows: int) -> None:
+        """Evaluate tokens[start:stop] in chunks of N_BATCH, with logits for the last `rows` of them.
+
+        Above 1 `rows` needs all of them in one chunk, so stop - start at most N_BATCH.
+        """
         view = np.frombuffer(tokens, dtype=np.int32)
         for begin in range(start, stop, N_BATCH):
             end = min(begin + N_BATCH, stop)
@@ -168,7 +204,7 @@ class Decoder:
             self._token[:count] = view[begin:end]
             self._pos[:count] = np.arange(begin, end, dtype=np.int32)
             self._output[:count] = 0
-            self._output[count - 1] = end == len(tokens)
+            self._output[max(0, stop - rows - begin) : count] = 1
             self._decode(count)
 
     def _decode(self, count: int) -> None:
@@ -178,7 +214,8 @@ class Decoder:
         self._inside[0] += perf_counter_ns() - begin
         require_evaluated(status, self._stop)
 
-    def _step(self, token: int, position: int) -> None:
+    def step(self, token: int, position: int) -> None:
+        """Evaluate one token, with logits."""
         self._token[0] = token
         self._pos[0] = position
         self._output[0] = 1
@@ -195,6 +232,25 @@ class Decoder:
             self._logits = np.ctypeslib.as_array(pointer, (self._n_vocab,))
         return self._logits
 
+    def rows(self) -> Logits:
+        """Return a view of the logits of the last evaluation, one row for each it was asked for, in their order.
+
+        Shape (rows, n_vocab), valid until the next evaluation; rows beyond those asked for hold nothing.
+        """
+        begin = perf_counter_ns()
+        pointer = api.llama_get_logits(self._context)
+        self._inside[0] += perf_counter_ns() - begin
+        address = ctypes.cast(pointer, ctypes.c_void_p).value or 0
+        if address != self._rows_address:
+            self._rows_address = address
+            self._rows = np.ctypeslib.as_array(pointer, (self._max_rows, self._n_vocab))
+        return self._rows
+
+    def reserve_rows(self) -> None:
+        """Let llama.cpp make room for the most rows of logits it will be asked for, and empty the memory again."""
+        self.evaluate(array("i", bytes(4 * self._max_rows)), 0, self._max_rows, self._max_rows)
+        self.forget()
+
     def _pick(self) -> int:
         return likeliest(self.logits())
 
@@ -204,13 +260,13 @@ class Decoder:
         The prompt of `start` tokens was just prefilled; the last answer token is not evaluated.
         """
         stamps, inside = array("q", bytes(8 * len(answer))), array("q", bytes(8 * len(answer)))
-        mark = mark if self._memory.needs_marks else 0
+        mark = mark if self.memory.needs_marks else 0
         agreed = 0
         for i, token in enumerate(answer):
             if i:
-                self._step(answer[i - 1], start + i - 1)
+                self.step(answer[i - 1], start + i - 1)
                 if start + i == mark:
-                    self._memory.mark()
+                    self.memory.mark()
             agreed += self._pick() == token
             stamps[i] = perf_counter_ns()
             inside[i] = self._inside[0]
@@ -223,7 +279,7 @@ class Decoder:
         count = 0
         while count < limit:
             if count:
-                self._step(tokens[count - 1], start + count - 1)
+                self.step(tokens[count - 1], start + count - 1)
             tokens[count] = self._pick()
             stamps[count] = perf_counter_ns()
             inside[count] = self._inside[0]

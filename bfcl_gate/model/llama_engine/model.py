@@ -19,6 +19,8 @@ from bfcl_gate.model.sandbox import CLOCK
 LOAD_MODE = "none"
 """Weights are read, not memory-mapped: on unified memory a mapping would leave a second copy in the page cache."""
 
+SPECULATIVE = ("none", "prompt-lookup")
+
 # llama.cpp's own record of a position of the context (vendored llama-kv-cells.h), before any key or value. It fills
 # them before it asks for the large buffers, whose refusal is an error: an absurd context would take the machine along.
 _BYTES_PER_POSITION = 48
@@ -76,11 +78,8 @@ def _check(settings: EngineSettings) -> None:
         raise EngineError(
             f"A context of {settings.ctx} tokens cannot be held in this machine's memory. Lower --ctx, or leave it out."
         )
-    if settings.speculative != "none":
-        raise InputError(
-            f"--speculative {settings.speculative} is not available in this version; leave it out or give "
-            "--speculative none."
-        )
+    if settings.speculative not in SPECULATIVE:
+        raise InputError(f"--speculative {settings.speculative}: expected one of {', '.join(SPECULATIVE)}.")
 
 
 def _physical_memory() -> float:

@@ -91,19 +91,37 @@ def parse_tool_calls(
     is the end of the generation prompt, `finish` "length" where the token limit ended the answer.
     Raises InputError for an unknown syntax or mode.
     """
-    source = Source(
+    source = _source(text, tools, prefix, finish)
+    reading, own = _read_in(source, syntax, mode)
+    return _answer(source, reading, own=own)
+
+
+def spans_of(
+    text: str, tools: Sequence[Tool], *, syntax: str = "auto", prefix: str = "", finish: str = "stop"
+) -> tuple[list[Block], list[Thought]]:
+    """Return where the calls and the thoughts of an answer are, read leniently; as `parse_tool_calls` otherwise."""
+    reading, _ = _read_in(_source(text, tools, prefix, finish), syntax, "lenient")
+    return reading.blocks, reading.thoughts
+
+
+def _source(text: str, tools: Sequence[Tool], prefix: str, finish: str) -> Source:
+    return Source(
         text=text[: content_end(text)],
         schemas=parameter_schemas(tools),
         cut=finish == "length",
         prefix=prefix,
     )
+
+
+def _read_in(source: Source, syntax: str, mode: str) -> tuple[_Reading, bool]:
+    """Return the reading of an answer, and whether its blocks are of the syntax that was asked for."""
     names = _families(syntax, mode)
     reading = _best(source, names)
     if mode == "native":
-        reading = _Reading(blocks=[b for b in reading.blocks if b.native], thoughts=reading.thoughts)
-    elif reading.first is None:
-        return _answer(source, _any_form(source, names, reading), own=False)
-    return _answer(source, reading, own=True)
+        return _Reading(blocks=[b for b in reading.blocks if b.native], thoughts=reading.thoughts), True
+    if reading.first is None:
+        return _any_form(source, names, reading), False
+    return reading, True
 
 
 def _any_form(source: Source, tried: Sequence[str], reading: _Reading) -> _Reading:

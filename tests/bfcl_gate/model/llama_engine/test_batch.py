@@ -63,7 +63,7 @@ def doubt(engine: LlamaEngine, asked: ChatRequest, response: TimedResponse) -> f
     for place, token in enumerate(response.token_ids):
         logits = decoder.logits()
         below.append(float(logits.max() - logits[token]))
-        decoder._step(token, len(prompt) + place)
+        decoder.step(token, len(prompt) + place)
     engine.forget()
     return max(below)
 

@@ -346,7 +346,7 @@ def test_every_memory_works_with_and_without_flash_attention(
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"speculative": "prompt-lookup"}, "--speculative prompt-lookup is not available"),
+        ({"speculative": "eagle"}, "--speculative eagle: expected one of none, prompt-lookup"),
         ({"special_in_content": "x"}, "--special-in-content x: expected one of text, parse"),
         ({"reuse": "x"}, "--reuse x: expected one of any, canonical"),
         ({"kv_type": "q2"}, "--kv-type q2: expected one of f16, q8_0, q4_0"),
