@@ -8,6 +8,7 @@ from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from time import perf_counter_ns
+from typing import Any
 
 from llama_cpp import llama_cpp as api
 
@@ -228,7 +229,7 @@ class LlamaEngine:
             **self._draft_readings(request, decoded, "stop" if answer or ended else "length"),
         )
 
-    def _draft_readings(self, request: ChatRequest, decoded: Decoded, finish: str) -> dict[str, int]:
+    def _draft_readings(self, request: ChatRequest, decoded: Decoded, finish: str) -> dict[str, Any]:
         """Return what drafts did for an answer, as TimedResponse's fields; nothing without speculation."""
         drafts = decoded.drafts
         if drafts is None:

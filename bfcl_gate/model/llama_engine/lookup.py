@@ -5,6 +5,7 @@ before it with the same hash. Every array is made once; looking up and adding a 
 """
 
 from array import array
+from typing import Any
 
 import numpy as np
 
@@ -43,7 +44,8 @@ class Lookup:
     def follow(self, prompt: "array[int]") -> None:
         """Turn to a prompt; what it shares with the conversation so far stays indexed."""
         kept = common_prefix(self.tokens[: self.known], prompt)
-        self._forget_runs(kept)
+        # The last run is what is looked for: in the index it would find itself.
+        self._forget_runs(min(kept, len(prompt) - 1))
         self._token_view[kept : len(prompt)] = np.frombuffer(prompt, dtype=np.int32)[kept:]
         self.known = len(prompt)
         self._index_runs(self.known - 1)
@@ -53,15 +55,14 @@ class Lookup:
         self.tokens[self.known] = token
         self.known += 1
 
-    def _hashes(self, begin: int, end: int) -> "np.ndarray[tuple[int], np.dtype[np.uint32]]":
+    def _hashes(self, begin: int, end: int) -> "np.ndarray[Any, np.dtype[np.uint32]]":
         """Return the hash of each run that ends at one of the places begin..end-1, begin at least RUN - 1."""
-        mixed = np.zeros(end - begin, dtype=np.uint32)
-        for i in range(RUN):
-            first = begin - RUN + 1 + i
-            mixed = (mixed + self._token_view[first : first + end - begin].astype(np.uint32)) * np.uint32(
-                _MIX
-            )
-        return mixed >> np.uint32(self._shift)
+        mixed: np.ndarray[Any, np.dtype[np.uint32]] = np.zeros(end - begin, dtype=np.uint32)
+        for first in range(begin - RUN + 1, begin + 1):
+            tokens = self._token_view[first : first + end - begin].astype(np.uint32)
+            mixed = (mixed + tokens) * np.uint32(_MIX)
+        mixed >>= np.uint32(self._shift)
+        return mixed
 
     def _hash(self, place: int) -> int:
         mixed = 0
