@@ -16,8 +16,9 @@ MOST_EVIDENCE = 32.0
 Prices = Mapping[int, float]
 """What passes of some numbers of tokens cost, as multiples of a pass of one token. Others lie between them."""
 
-CPU_PRICES: Prices = {1: 1.0, 2: 2.18, 4: 3.0, 8: 4.07, 12: 5.3, 16: 6.5, 24: 8.8, 32: 11.0}
-"""A processor computes the rows of a small batch one after the other, four of them at a time at best."""
+CPU_PRICES: Prices = {1: 1.0, 2: 1.85, 4: 2.7, 8: 4.7, 12: 6.5, 16: 8.5, 24: 11.5, 32: 15.0}
+"""A processor computes much of a batch row by row. Two virtual cores were measured, idle (a pass of 8 costs 4.1, one of
+32 costs 11) and shared with other work (5.4 and 18.8); these are between the two."""
 
 DEVICE_PRICES: Prices = {1: 1.0, 2: 1.1, 4: 1.3, 8: 1.7, 16: 2.5, 32: 4.1}
 """An accelerator reads all weights for every pass, and the rows of a small batch come with them: a tenth of a pass

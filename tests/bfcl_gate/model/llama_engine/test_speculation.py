@@ -10,16 +10,17 @@ import numpy as np
 import pytest
 from tiny_gguf import END, KINDS
 
+from bfcl_gate.model import llama_engine
 from bfcl_gate.model.chat import ChatRequest, Message
 from bfcl_gate.model.engine import TimedResponse
 from bfcl_gate.model.llama_engine import LlamaEngine
 from bfcl_gate.model.llama_engine.decoder import Decoder
-from bfcl_gate.model.llama_engine.drafting import CPU_PRICES, LONGEST_DRAFT
+from bfcl_gate.model.llama_engine.drafting import LONGEST_DRAFT
 from bfcl_gate.model.llama_engine.speculation import Answer, Speculation
 
 Open = Callable[..., LlamaEngine]
 Model = Callable[..., Path]
-STATES = ("hybrid", "recurrent")
+CHEAP = {1: 1.0, LONGEST_DRAFT + 1: 1.01}
 
 
 def said(role: str, content: str) -> Message:
@@ -88,6 +89,12 @@ def readings_agree(response: TimedResponse) -> None:
     assert sum(getattr(response, f"{part}_accepted") for part in parts) == accepted
 
 
+@pytest.fixture(autouse=True)
+def cheap_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let drafts cost next to nothing, so that there are many of them, good and bad."""
+    monkeypatch.setattr(llama_engine, "CPU_PRICES", CHEAP)
+
+
 @pytest.mark.parametrize("answers", ["digits", "endless"])
 @pytest.mark.parametrize("forced", [True, False])
 @pytest.mark.parametrize("kind", KINDS)
@@ -104,7 +111,7 @@ def test_the_answers_are_those_of_plain_decoding(
             readings_agree(found)
             accepted += found.accepted_tokens or 0
             rejected += (found.drafted_tokens or 0) - (found.accepted_tokens or 0)
-    assert accepted > 20
+    assert accepted > (20 if forced or answers == "endless" else 0)
     assert rejected > 20
 
 
@@ -168,7 +175,7 @@ def test_what_was_taken_back_leaves_no_trace_in_the_memory(
     kind: str, engine_on: Open, model: Model, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     decoder, other = decoders(kind, engine_on, model)
-    speculation = Speculation(decoder, CPU_PRICES)
+    speculation = Speculation(decoder, CHEAP)
     undone = 0
     for seed in range(20):
         random = Random(seed)
