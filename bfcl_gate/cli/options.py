@@ -65,7 +65,10 @@ class EngineOptions:
     kv_type: Annotated[str, typer.Option("--kv-type", help="KV cache type: f16, q8_0 or q4_0.")] = "f16"
     flash_attn: Annotated[str, typer.Option("--flash-attn", help="Flash attention: on or off.")] = "on"
     speculative: Annotated[
-        str, typer.Option("--speculative", help="Speculative decoding: none or prompt-lookup.")
+        str,
+        typer.Option(
+            "--speculative", help="Drafts: none, or prompt-lookup (what the conversation repeats, verified)."
+        ),
     ] = "none"
     reuse: Annotated[
         str,
