@@ -1,31 +1,33 @@
 #!/usr/bin/env python3
 """What drafts from the prompt save and cost: decode times of the same turns with and without them, forced and natural.
 
-    scripts/bench/speculation.py                  12 turns whose answers copy and 12 others, 5 pairs: about 10 minutes
+    scripts/bench/speculation.py                  8 turns whose answers copy and 8 others, 5 pairs: about 10 minutes
 
-An answer copies where half of what it says (content and argument values, not the framing of calls) stands in its
-prompt in stretches of 40 characters or more. Each turn is prefilled once in both engines; then the two decode its
-recorded answer in turns, the order changing from pair to pair. A pair's ratio is the sum of one engine's decode times
-(first to last token) over the other's; medians and ranges are over the pairs. Natural: each engine's own greedy answer,
-counted where they differ.
+An answer copies where a third of what it says (content and argument values, not the framing of calls) stands in its
+prompt in stretches of 40 characters or more. One engine holds one memory, and for the plain side its drafts are
+switched off: a turn is prefilled once, then its recorded answer is decoded with and without drafts in turns, the order
+changing from pair to pair. A pair's ratio is the sum of decode times (first to last token) of all turns with drafts
+over that without; medians and ranges are over the pairs. Natural: the model's own greedy answers, counted where they
+differ.
 """
 
 import argparse
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from multiprocessing.sharedctypes import RawArray
 from statistics import median
 from typing import Any
 
 from bfcl_gate.cli.engine import EngineOptions, local_settings, needed_ctx
 from bfcl_gate.model.chat import ChatRequest, Message
-from bfcl_gate.model.child_engine import ChildEngine
 from bfcl_gate.model.engine import TimedResponse
+from bfcl_gate.model.llama_engine import LlamaEngine
 from edge_agentic.replay import ReplayOptions, requests_of, select_turns
 from edge_agentic.trace import find_trace, load_trajectories
 
 STRETCH = 40  # characters
-COPIES = 0.5  # share of an answer from which it counts as copied
+COPIES = 1 / 3  # share of an answer from which it counts as copied
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,15 +70,15 @@ def copied_share(answer: str, context: str) -> float:
     return copied / max(1, len(answer))
 
 
-def asked_turns(trace: str, longest_prompt: int) -> list[Asked]:
-    """Return the turns of a trace whose prompt has at most so many characters and whose answer at least 80."""
+def asked_turns(trace: str, longest_prompt: int, longest_answer: int) -> list[Asked]:
+    """Return the turns of a trace whose prompt and answer say at most so many characters, the answer at least 80."""
     options = ReplayOptions(decode="forced")
     found = []
     for turns in select_turns(load_trajectories(find_trace(trace)), options):
         for turn, request in zip(turns, requests_of(turns, options), strict=True):
             context = "\n".join(said(message) for message in request.messages)
             answer = said(request.recorded or {})
-            if len(answer) >= 80 and len(context) <= longest_prompt:
+            if 80 <= len(answer) <= longest_answer and len(context) <= longest_prompt:
                 name = f"{turn.trajectory_id} turn {turn.number}"
                 found.append(Asked(name=name, request=request, copied=copied_share(answer, context)))
     return found
@@ -93,32 +95,34 @@ def decode_ns(response: TimedResponse) -> int:
 
 
 class Pairs:
-    """Both engines and what they answered: responses by turn, one (plain, drafting) a pair."""
+    """An engine that answers each turn twice, with and without drafts."""
 
     def __init__(self, model: str | None, turns: Sequence[Asked], limit: int) -> None:
-        settings = local_settings(EngineOptions(model=model))
-        natural = [replace(turn.request, max_tokens=limit) for turn in turns]
-        planner = ChildEngine(replace(settings, ctx=256, vocab_only=True))
-        settings = replace(settings, ctx=needed_ctx(planner, [[request] for request in natural]))
+        settings = replace(local_settings(EngineOptions(model=model)), speculative="prompt-lookup")
+        planner = LlamaEngine(replace(settings, ctx=256, vocab_only=True), RawArray("B", 2))
+        ctx = needed_ctx(planner, [[replace(turn.request, max_tokens=limit)] for turn in turns])
         planner.close()
-        self._engines = [ChildEngine(settings), ChildEngine(replace(settings, speculative="prompt-lookup"))]
+        self._engine = LlamaEngine(replace(settings, ctx=ctx), RawArray("B", 2))
+        self._drafts = self._engine._speculation
 
     def warm_up(self, request: ChatRequest) -> int:
-        """Evaluate a prompt in both engines and return the place from which they can be asked again."""
-        planned = self._engines[0].plan([request])[0]
-        for engine in self._engines:
-            engine.forget()
-            engine.generate(request, planned.prompt_tokens - 1)
-        return planned.prompt_tokens - 1
+        """Evaluate a prompt and return the place from which it can be asked again."""
+        keep = self._engine.plan([request])[0].prompt_tokens - 1
+        self._engine.generate(request, keep)
+        return keep
 
     def ask(self, request: ChatRequest, keep: int, swapped: bool) -> tuple[TimedResponse, TimedResponse]:
-        answers = [(i, self._engines[i].generate(request, keep)) for i in ((1, 0) if swapped else (0, 1))]
-        by_engine = dict(answers)
-        return by_engine[0], by_engine[1]
+        """Return the answer without and with drafts, `swapped` asked in the other order."""
+        first = self._answer(request, keep, drafts=swapped)
+        second = self._answer(request, keep, drafts=not swapped)
+        return (second, first) if swapped else (first, second)
+
+    def _answer(self, request: ChatRequest, keep: int, *, drafts: bool) -> TimedResponse:
+        self._engine._speculation = self._drafts if drafts else None
+        return self._engine.generate(request, keep)
 
     def close(self) -> None:
-        for engine in self._engines:
-            engine.close()
+        self._engine.close()
 
 
 def measure(
@@ -179,12 +183,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--model", help="catalogue name or file (default: the embedded model)")
     parser.add_argument("--traces", default="edge-coding", help="bundled trace or file")
-    parser.add_argument("--turns", type=int, default=12, help="turns of each kind")
+    parser.add_argument("--turns", type=int, default=8, help="turns of each kind")
     parser.add_argument("--pairs", type=int, default=5)
     parser.add_argument("--natural-tokens", type=int, default=64, help="longest natural answer, 0 for none")
-    parser.add_argument("--longest-prompt", type=int, default=16_000, help="characters")
+    parser.add_argument("--longest-prompt", type=int, default=18_000, help="characters")
+    parser.add_argument("--longest-answer", type=int, default=1_200, help="characters")
     given = parser.parse_args()
-    turns = asked_turns(given.traces, given.longest_prompt)
+    turns = asked_turns(given.traces, given.longest_prompt, given.longest_answer)
     copying = spread([turn for turn in turns if turn.copied >= COPIES], given.turns)
     others = spread([turn for turn in turns if turn.copied < COPIES], given.turns)
     print(f"{len(turns)} turns, {sum(turn.copied >= COPIES for turn in turns)} of them copy")
