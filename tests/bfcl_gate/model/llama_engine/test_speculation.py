@@ -2,6 +2,8 @@
 
 from array import array
 from collections.abc import Callable
+from dataclasses import replace
+from multiprocessing.sharedctypes import RawArray
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -10,7 +12,10 @@ import numpy as np
 import pytest
 from tiny_gguf import END, KINDS
 
+from bfcl_gate.cli.engine import EngineOptions, local_settings
+from bfcl_gate.download import local_model
 from bfcl_gate.model import llama_engine
+from bfcl_gate.model.catalog import DEFAULT, find
 from bfcl_gate.model.chat import ChatRequest, Message
 from bfcl_gate.model.engine import TimedResponse
 from bfcl_gate.model.llama_engine import LlamaEngine
@@ -274,3 +279,33 @@ def test_a_prompt_longer_than_a_chunk_is_looked_up_as_well(engine_on: Open, mode
     response = engine_on(model(), speculative="prompt-lookup").generate(request)
     assert (response.accepted_tokens or 0) > 200
     assert response.free_text_accepted == response.accepted_tokens
+
+
+LISTING = "\n".join(f"def step_{n}(value):\n    return value * {n} + offset_{n % 3}\n" for n in range(6))
+
+
+@pytest.mark.model
+def test_the_default_model_copies_a_text_in_fewer_passes_and_says_what_plain_decoding_likes_best() -> None:
+    if local_model(find(DEFAULT)) is None:
+        pytest.skip(f"the default model {DEFAULT} is not on this machine")
+    settings = replace(local_settings(EngineOptions(model=DEFAULT)), ctx=1536, speculative="prompt-lookup")
+    engine = LlamaEngine(settings, RawArray("B", 2))
+    try:
+        asked = (said("user", f"Repeat this file exactly, without any comment:\n```python\n{LISTING}```"),)
+        spoken = engine.generate(ChatRequest(messages=asked, max_tokens=120))
+        readings_agree(spoken)
+        assert (spoken.accepted_tokens or 0) > 40
+        decoder = engine._decoder
+        assert decoder is not None
+        prompt = engine.prompt(ChatRequest(messages=asked)).tokens
+        decoder.forget()
+        decoder.prefill(prompt, 0, 0)
+        plain = decoder.follow(len(prompt), array("i", spoken.token_ids), 0)
+        # Rows computed together differ in their last bits: where two tokens are nearly as likely either may come.
+        assert plain.agreed >= 0.95 * len(spoken.token_ids)
+        recorded = ChatRequest(messages=asked, recorded=said("assistant", spoken.text or ""), forced=True)
+        again = engine.generate(recorded)
+        readings_agree(again)
+        assert (again.accepted_tokens or 0) > 40
+    finally:
+        engine.close()
