@@ -82,7 +82,7 @@ def compare(first: Head, second: Head) -> Difference | None:
         was=was.text,
         now=now.text,
         possible=possible,
-        actual=sum(map(len, second[:place])) + position,
+        actual=sum(map(len, second[:place])) + position + _agreement(was.text, now.text),
         healed=Head(*healed),
     )
 

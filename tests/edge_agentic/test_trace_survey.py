@@ -1,12 +1,15 @@
 """What breaks a cache's prefix: templates that change the past, and volatile text near the start of prompts."""
 
 import json
+import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from bfcl_gate.errors import InputError
 from bfcl_gate.model.chat import ChatRequest
@@ -15,6 +18,7 @@ from bfcl_gate.model.scripted_engine import ScriptedEngine
 from edge_agentic.report.stats_content import stats_sections
 from edge_agentic.report.stats_html import render_stats_html
 from edge_agentic.trace_stats import Survey
+from edge_agentic.trace_stats.heads import Head, compare
 from edge_agentic.trace_stats.volatile_forms import masked, pieces_of
 
 Rows = list[dict[str, Any]]
@@ -68,8 +72,8 @@ def test_what_changes_between_trajectories_costs_all_that_follows_it(tmp_path: P
         "times": 2,
         "unit": "characters",
         "possible_reuse": 2 * agreed,
-        "lost_reuse": 2 * (agreed - len("Today is ")),
-        "lost_share": 1 - len("Today is ") / agreed,
+        "lost_reuse": 2 * agreed - len("Today is 2026-03-0") * 2,
+        "lost_share": 1 - len("Today is 2026-03-0") / agreed,
     }
 
 
@@ -145,7 +149,29 @@ def test_nothing_is_shared_beyond_the_end_of_the_shorter_text(tmp_path: Path) ->
     ]
     (found,) = volatile(tmp_path, rows)
     shared = len(f"At 11:00. {LONG * 2}")
-    assert (found["possible_reuse"], found["lost_reuse"]) == (shared, shared - len("At "))
+    assert (found["possible_reuse"], found["lost_reuse"]) == (shared, shared - len("At 1"))
+
+
+some_text = st.lists(
+    st.sampled_from(
+        ["at ", "on ", "10:00", "11:30", "2026-01-02", "7", "42", "/tmp/a1/x", "ab12cd3", ". ", "ä"]
+    ),
+    max_size=8,
+).map("".join)
+
+
+@given(first=some_text, second=some_text)
+def test_healing_a_head_makes_it_agree_as_far_as_is_said(first: str, second: str) -> None:
+    found = compare(Head(first, "", "same"), Head(second, "", "same"))
+    agreed = len(os.path.commonprefix([first, second]))  # noqa: RUF071
+    if found is None:
+        assert first == second or masked(first) != masked(second)
+        return
+    assert found.actual == agreed < max(len(first), len(second))
+    healed = found.healed.system
+    assert len(os.path.commonprefix([first, healed])) >= agreed  # noqa: RUF071
+    assert found.actual <= found.possible <= len(second) + len("same")
+    assert healed.endswith(second[found.possible :]) or found.possible > len(second)
 
 
 def words(requests: Sequence[ChatRequest]) -> tuple[PlannedTurn, ...]:
