@@ -47,6 +47,7 @@ MINI = (
     "mini.yaml",
 )
 MINI += ("-c", "agent.step_limit=6", "-c", "model.cost_tracking=ignore_errors")
+MINI += ("-c", "model.model_kwargs.max_tokens=200")
 AGENT_S = 900
 
 
