@@ -174,8 +174,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--rounds", type=int, default=15)
-    parser.add_argument("--turns", type=int, default=6)
+    parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--turns", type=int, default=4)
     parser.add_argument("--tokens", type=int, default=40)
     parser.add_argument("--pause", type=float, default=0.02)
     options = parser.parse_args()
