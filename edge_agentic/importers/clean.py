@@ -1,5 +1,5 @@
-"""The last pass over every text of a row: what no server could be sent is replaced (R17), colours are
-kept or taken out (R16)."""
+"""The last pass over every value of a row: text that no server could be sent is replaced (R17), colours are
+kept or taken out (R16), and whole numbers that the MLPerf loader cannot read lose their last digits."""
 
 import re
 from typing import Any
@@ -11,7 +11,7 @@ _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@
 
 
 def clean(value: Any, notes: Notes, *, strip_ansi: bool) -> Any:
-    """Return a JSON value with every text clean; nothing else of it changes."""
+    """Return a JSON value with every text and number clean; nothing else of it changes."""
     if isinstance(value, str):
         return _text(value, notes, strip_ansi)
     if isinstance(value, list):
@@ -21,7 +21,20 @@ def clean(value: Any, notes: Notes, *, strip_ansi: bool) -> Any:
             _text(key, notes, strip_ansi): clean(each, notes, strip_ansi=strip_ansi)
             for key, each in value.items()
         }
+    if isinstance(value, int) and not -(2**63) <= value < 2**64:
+        return _narrow(value, notes)
     return value
+
+
+def _narrow(value: int, notes: Notes) -> float | str:
+    """Return a whole number of more than 64 bits, as bounds in tool schemas may be, as JSON readers take it."""
+    notes.remark(
+        "Whole numbers of more than 64 bits are written as floating-point numbers: no loader reads them."
+    )
+    try:
+        return float(value)
+    except OverflowError:
+        return str(value)
 
 
 def _text(text: str, notes: Notes, strip_ansi: bool) -> str:

@@ -52,6 +52,8 @@ def name_and_link(
         own.repair("R13", int(session.split_reason is not None))
         rows = [clean(row, own, strip_ansi=options.strip_ansi) for row in rows]
         notes.repairs += own.repairs
+        for text in own.remarks:
+            notes.remark(text)
         built.append(Named(id=name, session=session, rows=tuple(rows)))
     by_session = {each.session.id: each for each in reversed(built)}
     return [_finished(each, by_session, origin) for each in built]

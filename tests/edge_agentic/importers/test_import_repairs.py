@@ -279,5 +279,18 @@ def test_the_first_row_states_limit_stream_prompt_and_tools() -> None:
     }
 
 
+def test_numbers_that_no_loader_reads_lose_their_last_digits() -> None:
+    notes = Notes()
+    schema = {"maximum": 2**64, "minimum": -(2**63), "most": [2**64 - 1], "far": 10**400, "on": True}
+    assert clean(schema, notes, strip_ansi=False) == {
+        "maximum": 1.8446744073709552e19,
+        "minimum": -(2**63),
+        "most": [2**64 - 1],
+        "far": "1" + "0" * 400,
+        "on": True,
+    }
+    assert len(notes.remarks) == 1
+
+
 def test_there_are_twenty_codes() -> None:
     assert list(REPAIRS) == [f"R{n}" for n in range(1, 21)]
