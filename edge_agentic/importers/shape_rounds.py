@@ -114,7 +114,7 @@ def chats_of(rounds: Iterable[Round], name: str, shortest: int, least: int, note
             owners.setdefault(key, chat)
     if rewritten := sum(chat.reason == "history_rewrite" for chat in chats):
         notes.remark(
-            f"{rewritten} prompts do not extend the one before them (compaction, pruning, rewinds, or too small a "
+            f"Prompts that do not extend the one before: {rewritten:,} (compaction, pruning, rewinds, or too small a "
             "step for a reply and a text); each begins a linked trajectory that shares the recorded beginning."
         )
     return chats
@@ -162,8 +162,8 @@ def cut(chats: Iterable[Chat], longest: int | None, notes: Notes) -> list[Chat]:
             kept.append(Chat(id=chat.id, rounds=chat.rounds[:end], parent=chat.parent, reason=chat.reason))
     if dropped:
         notes.remark(
-            f"{dropped:,} of {dropped + sum(len(chat.rounds) for chat in kept):,} recorded requests are left out: "
-            f"they stand at or behind the first prompt of their chat with more than {longest:,} tokens (--max-prompt)."
+            f"Requests left out: {dropped:,} of {dropped + sum(len(chat.rounds) for chat in kept):,}; they stand at or "
+            f"behind the first prompt of their chat with more than {longest:,} tokens (--max-prompt)."
         )
     return kept
 

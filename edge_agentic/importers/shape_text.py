@@ -200,11 +200,11 @@ def _remark(counts: Counter[str], notes: Notes) -> None:
     )
     if counts["cut"]:
         notes.remark(
-            f"{counts['cut']:,} replies are shorter here by {counts['cut tokens']:,} tokens in all: the prompts after "
-            "them grew by less than the reply (reasoning is left out of later prompts)."
+            f"Replies cut short: {counts['cut']:,}, by {counts['cut tokens']:,} tokens in all; the prompts after them "
+            "grew by less than the reply (reasoning is left out of later prompts)."
         )
     if counts["longer"]:
-        notes.remark(f"{counts['longer']:,} prompts are longer than recorded: the template alone is longer.")
+        notes.remark(f"Prompts longer than recorded: {counts['longer']:,}; the template alone is longer.")
 
 
 def note_exactness(

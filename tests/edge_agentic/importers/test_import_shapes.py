@@ -126,7 +126,7 @@ def test_a_reply_longer_than_the_growth_of_the_prompt_is_cut_and_counted(tmp_pat
     ((first, second),) = planned(source.with_name("out.jsonl")).values()
     assert (first[0], second) == (600, (640, 5))
     assert first[1] < 90
-    assert any(text.startswith("1 replies are shorter here by ") for text in report.remarks)
+    assert any(text.startswith("Replies cut short: 1, by ") for text in report.remarks)
 
 
 def test_a_prompt_that_shrinks_begins_a_linked_trajectory_with_the_same_beginning(tmp_path: Path) -> None:
@@ -172,7 +172,7 @@ def test_what_is_too_long_for_the_user_is_left_out(tmp_path: Path) -> None:
     )
     report = imported(source, longest=700)
     assert report.counts["turns"] == 2
-    assert any(text.startswith("2 of 4 recorded requests are left out") for text in report.remarks)
+    assert any(text.startswith("Requests left out: 2 of 4;") for text in report.remarks)
     with pytest.raises(InputError, match="at most"):
         imported(write_lines(tmp_path / "huge.jsonl", row(10**9, 5)))
 
