@@ -18,6 +18,7 @@ from typing import Any
 HOST = "127.0.0.1"
 _START_S = 600
 _ANSWER_S = 1200
+_IDLE_S = 2.0  # it ends a connection that was idle for five seconds
 _FIXED = (
     "--host",
     HOST,
@@ -42,6 +43,7 @@ class Client:
     def __init__(self, port: int) -> None:
         self.url = f"http://{HOST}:{port}"
         self._connection = http.client.HTTPConnection(HOST, port, timeout=_ANSWER_S)
+        self._used_at = 0.0
 
     def get(self, path: str) -> Any:
         """Return the JSON at a path. Raises ServerError for any status but 200."""
@@ -52,26 +54,30 @@ class Client:
         return self._ask("POST", path, json.dumps(body).encode())
 
     def _ask(self, method: str, path: str, body: bytes | None) -> Any:
+        response = self._sent(method, path, body)
+        said = response.read()
+        self._used_at = time.monotonic()
+        return json.loads(said)
+
+    def _sent(self, method: str, path: str, body: bytes | None) -> http.client.HTTPResponse:
+        """Send a request and return its answer, to be read. Raises ServerError for any status but 200."""
+        if time.monotonic() - self._used_at > _IDLE_S:
+            self._connection.close()  # the next request opens it again
         self._connection.request(method, path, body, {"Content-Type": "application/json"})
         response = self._connection.getresponse()
-        said = response.read()
         if response.status != 200:
+            said = response.read()
             raise ServerError(f"{path}: {response.status} {said[:500].decode(errors='replace')}")
-        return json.loads(said)
+        return response
 
     def lines(self, path: str, body: Mapping[str, Any]) -> Iterator[tuple[int, Any]]:
         """Yield the events of a streamed answer with the instant (ns) at which each had arrived."""
         body = {**body, "stream": True}
-        self._connection.request(
-            "POST", path, json.dumps(body).encode(), {"Content-Type": "application/json"}
-        )
-        response = self._connection.getresponse()
-        if response.status != 200:
-            raise ServerError(f"{path}: {response.status} {response.read()[:500].decode(errors='replace')}")
-        for line in response:
+        for line in self._sent("POST", path, json.dumps(body).encode()):
             at_ns = time.perf_counter_ns()
             if line.startswith(b"data: ") and line.strip() != b"data: [DONE]":
                 yield at_ns, json.loads(line[6:])
+        self._connection.close()  # the server ends it after a stream
 
     def close(self) -> None:
         self._connection.close()
