@@ -146,7 +146,7 @@ class LlamaEngine:
             self._vocabulary.size,
             self._stop,
             [Question(p.tokens, r.max_tokens) for p, r in zip(prompts, requests, strict=True)],
-            at_once=at_once,
+            at_once=min(at_once, len(requests)),
             share=share_prefix,
         )
         try:

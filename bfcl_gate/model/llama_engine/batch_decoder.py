@@ -1,8 +1,8 @@
 """Several answers decoded in one context: the weights are read once for a token of each.
 
-Every step evaluates one token of each answer under way and the next piece of one prompt. Decoding alone waits for
-memory and a prompt for arithmetic, so tokens that ride along with a prompt cost little more than its own. What a
-token is evaluated with changes the order of its sums, hence now and then a word: speed bought with exactness.
+Prompts are evaluated one after the other, each in a memory of its own and in the chunks in which it is evaluated alone:
+they wait for arithmetic and gain nothing from company. Decoding waits for memory, so every step evaluates one token of
+each answer under way. That changes the order of sums, hence now and then a word: speed bought with exactness.
 """
 
 import ctypes
@@ -24,15 +24,9 @@ from bfcl_gate.model.llama_engine.decoder import (
     open_context,
     require_evaluated,
 )
-from bfcl_gate.model.llama_engine.memory import length
+from bfcl_gate.model.llama_engine.memory import holds_states, length
 from bfcl_gate.model.llama_engine.model import original_context
 from bfcl_gate.model.prefix import reusable
-
-PIECE = 64
-"""Tokens of a prompt that are evaluated together with the other answers' tokens; N_BATCH while there are none."""
-
-ROOM = 2048
-"""Tokens of context for each answer at once, where not all of them need more: prompts wait for room."""
 
 
 class Question(NamedTuple):
@@ -40,10 +34,6 @@ class Question(NamedTuple):
 
     prompt: "array[int]"
     limit: int
-
-    @property
-    def room(self) -> int:
-        return len(self.prompt) + self.limit
 
 
 class Said(NamedTuple):
@@ -56,31 +46,38 @@ class Said(NamedTuple):
 
 
 class _Talk:
-    """One question being answered in a sequence of its own; `mark` is where the next prompt departs from its prompt."""
+    """One answer under way in a sequence of its own."""
 
-    def __init__(self, place: int, question: Question, sequence: int, held: int, mark: int) -> None:
+    def __init__(self, place: int, question: Question, sequence: int) -> None:
         self.submitted_ns = perf_counter_ns()
-        self.place, self.sequence, self.held, self.mark = place, sequence, held, mark
-        self.room = question.room
+        self.place, self.sequence, self.reused = place, sequence, 0
         self.prompt = np.frombuffer(question.prompt, dtype=np.int32)
-        self.evaluated = held
-        self.tokens = array("i", bytes(4 * question.limit))
-        self.spoken = np.frombuffer(self.tokens, dtype=np.int32)
-        self.token_ns = array("q", bytes(8 * question.limit))
-        self.count = 0
-        self.row = -1  # of the batch, whose logits choose the next token; -1 for none
+        self._tokens = array("i", bytes(4 * question.limit))
+        self._token_ns = array("q", bytes(8 * question.limit))
+        self._spoken = np.frombuffer(self._tokens, dtype=np.int32)
+        self._count = 0
 
-    def asks(self) -> bool:
-        """Whether a part of the prompt is still to be evaluated."""
-        return self.evaluated < len(self.prompt)
+    @property
+    def last(self) -> "np.ndarray[Any, Any]":
+        """The token said last, shape (1,)."""
+        return self._spoken[self._count - 1 : self._count]
+
+    @property
+    def position(self) -> int:
+        """Where the token said last stands in its sequence."""
+        return len(self.prompt) + self._count - 1
 
     def take(self, token: int) -> None:
-        self.tokens[self.count] = token
-        self.token_ns[self.count] = perf_counter_ns()
-        self.count += 1
+        self._tokens[self._count] = token
+        self._token_ns[self._count] = perf_counter_ns()
+        self._count += 1
+
+    def is_over(self, is_end: Callable[[int], bool]) -> bool:
+        return self._count == len(self._tokens) or is_end(self._tokens[self._count - 1])
 
     def said(self) -> Said:
-        return Said(self.tokens[: self.count], self.token_ns[: self.count], self.submitted_ns, self.held)
+        end = self._count
+        return Said(self._tokens[:end], self._token_ns[:end], self.submitted_ns, self.reused)
 
 
 class _Rows:
@@ -121,9 +118,9 @@ def _pointer(values: "np.ndarray[Any, Any]", kind: Any) -> Any:
 
 
 class BatchDecoder:
-    """A context of `at_once` answers, and one more sequence for what a prompt shares with the next one.
+    """A context of `at_once` answers, each with a memory that holds any of the questions and its answer.
 
-    `share` lets each prompt begin with the tokens that it has in common with the one before.
+    `share` lets each prompt begin with the tokens it has in common with the one before; one more memory keeps them.
     """
 
     def __init__(
@@ -139,120 +136,112 @@ class BatchDecoder:
         share: bool,
     ) -> None:
         self._stop, self._n_vocab, self._share = stop, n_vocab, share
-        self._questions = questions
+        self._questions, self._states = questions, holds_states(model)
         self._talks: list[_Talk | None] = [None] * at_once
-        self._free = room_for(questions, at_once)
-        if settings.ctx <= (original := original_context(model)):
-            self._free = min(self._free, original)
-        self._context = open_context(model, settings, threads, stop, ctx=self._free, sequences=at_once + 1)
+        self._shared = at_once
+        sequences = at_once + share
+        ctx = sequences * room_for(questions, settings.ctx, original_context(model))
+        self._context = open_context(
+            model, settings, threads, stop, ctx=ctx, sequences=sequences, unified=False
+        )
         self._memory = api.llama_get_memory(self._context)
-        self._shared, self._shared_length = at_once, 0
-        self._rows = _Rows(at_once + 1)
+        self._rows = _Rows(sequences)
 
     def answers(self, is_end: Callable[[int], bool]) -> Iterator[tuple[int, Said]]:
         """Yield every question's place and answer as it is finished; questions are taken up in order.
 
         Raises Cancelled where the stop flag is set, EngineError where llama.cpp cannot go on.
         """
-        taken = 0
+        left = iter(enumerate(self._questions))
         while True:
-            taken += self._take_up(taken)
+            while None in self._talks and (following := next(left, None)) is not None:
+                self._begin(*following)
+                yield from self._finished(is_end)
             under_way = [talk for talk in self._talks if talk is not None]
             if not under_way:
                 return
             self._step(under_way)
-            for talk in under_way:
-                if talk.count and (talk.count == len(talk.tokens) or is_end(talk.tokens[talk.count - 1])):
-                    self._let_go(talk)
-                    yield talk.place, talk.said()
+            yield from self._finished(is_end)
 
-    def _take_up(self, place: int) -> bool:
-        """Take up the question at `place` where there is one, no prompt is being evaluated, and there is room."""
-        if place == len(self._questions) or None not in self._talks:
-            return False
-        if any(talk is not None and talk.asks() for talk in self._talks):
-            return False
-        question = self._questions[place]
-        if question.room > self._free:
-            self._cut_shared(0)  # while it waits, what it shares would take room that others count on
-            return False
+    def _finished(self, is_end: Callable[[int], bool]) -> Iterator[tuple[int, Said]]:
+        """Let go of the answers that are over, and yield them."""
+        for talk in self._talks:
+            if talk is not None and talk.is_over(is_end):
+                self._empty(talk.sequence)
+                self._talks[talk.sequence] = None
+                yield talk.place, talk.said()
+
+    def _begin(self, place: int, question: Question) -> None:
+        """Take up a question: evaluate its prompt and choose the first token."""
         sequence = self._talks.index(None)
-        mark = self._departure(place)
-        talk = _Talk(place, question, sequence, self._begin_shared(sequence), mark)
-        self._talks[sequence] = talk
-        self._free -= question.room
-        if mark < talk.held:
+        talk = _Talk(place, question, sequence)
+        mark = 0
+        if self._share:
+            talk.reused = self._copy(self._shared, sequence)
+            mark = self._departure(place)
             self._cut_shared(mark)
-        return True
+        split = self._states and talk.reused < mark
+        if split:
+            self._prefill(talk, talk.reused, mark)
+            self._copy(sequence, self._shared)
+        row = self._prefill(talk, mark if split else talk.reused, len(talk.prompt))
+        if talk.reused < mark and not split:
+            self._copy(sequence, self._shared)
+            self._cut_shared(mark)
+        talk.take(likeliest(self._logits(row)))
+        self._talks[sequence] = talk
 
     def _departure(self, place: int) -> int:
-        """Return where the prompt after the one at `place` departs from it; 0 where nothing is shared."""
-        if not self._share or place + 1 == len(self._questions):
+        """Return where the prompt after the one at `place` departs from it; 0 for the last one."""
+        if place + 1 == len(self._questions):
             return 0
         return reusable(self._questions[place + 1].prompt, self._questions[place].prompt)
 
-    def _begin_shared(self, sequence: int) -> int:
-        """Begin an empty sequence with the tokens kept for it and return their number."""
-        if not self._shared_length:
-            return 0
-        api.llama_memory_seq_cp(self._memory, self._shared, sequence, -1, -1)
-        if length(self._memory, sequence) != self._shared_length:
-            self._empty(sequence)
-        return length(self._memory, sequence)
-
-    def _keep_shared(self, talk: _Talk) -> None:
-        """Keep what was evaluated of a prompt for the next one. The copy is lazy and costs next to nothing."""
-        self._empty(self._shared)
-        api.llama_memory_seq_cp(self._memory, talk.sequence, self._shared, -1, -1)
-        self._shared_length = length(self._memory, self._shared)
-
-    def _cut_shared(self, keep: int) -> None:
-        """Cut what is kept to `keep` tokens, or to none where this model's memory cannot be cut."""
-        removed = api.llama_memory_seq_rm(self._memory, self._shared, keep, -1)
-        if not removed or length(self._memory, self._shared) != keep:
-            self._empty(self._shared)
-        self._shared_length = length(self._memory, self._shared)
-
-    def _empty(self, sequence: int) -> None:
-        if not api.llama_memory_seq_rm(self._memory, sequence, -1, -1):
-            raise EngineError("llama.cpp could not empty a sequence of its memory.")
+    def _prefill(self, talk: _Talk, start: int, stop: int) -> int:
+        """Evaluate prompt[start:stop] in chunks of N_BATCH; return the row of the prompt's last token."""
+        row = -1
+        for begin in range(start, stop, N_BATCH):
+            end = min(begin + N_BATCH, stop)
+            self._rows.clear()
+            row = self._rows.add(talk.prompt[begin:end], begin, talk.sequence, end == len(talk.prompt))
+            self._evaluate()
+        return row
 
     def _step(self, under_way: Sequence[_Talk]) -> None:
-        """Evaluate the next token of each answer and the next piece of the prompt; choose the tokens that follow."""
-        piece = PIECE if any(talk.count for talk in under_way) else N_BATCH
+        """Evaluate the token said last of each answer and choose the ones that follow."""
         self._rows.clear()
-        for talk in under_way:
-            self._add(talk, piece)
-        require_evaluated(api.llama_decode(self._context, self._rows.batch), self._stop)
-        for talk in under_way:
-            if talk.row >= 0:
-                talk.take(likeliest(self._logits(talk.row)))
-            if talk.evaluated == talk.mark > talk.held:
-                self._keep_shared(talk)
+        rows = [self._rows.add(talk.last, talk.position, talk.sequence, True) for talk in under_way]
+        self._evaluate()
+        for talk, row in zip(under_way, rows, strict=True):
+            talk.take(likeliest(self._logits(row)))
 
-    def _add(self, talk: _Talk, piece: int) -> None:
-        """Add to the batch what comes next of an answer, or of its prompt up to the mark or its end."""
-        start = talk.evaluated
-        if not talk.asks():
-            talk.row = self._rows.add(talk.spoken[talk.count - 1 : talk.count], start, talk.sequence, True)
-            talk.evaluated += 1
-            return
-        stop = min(start + piece, len(talk.prompt))
-        if start < talk.mark < stop:
-            stop = talk.mark
-        last = stop == len(talk.prompt)
-        row = self._rows.add(talk.prompt[start:stop], start, talk.sequence, last)
-        talk.row = row if last else -1
-        talk.evaluated = stop
+    def _evaluate(self) -> None:
+        require_evaluated(api.llama_decode(self._context, self._rows.batch), self._stop)
 
     def _logits(self, row: int) -> Logits:
         pointer = api.llama_get_logits_ith(self._context, row)
         return np.ctypeslib.as_array(pointer, (self._n_vocab,))
 
-    def _let_go(self, talk: _Talk) -> None:
-        self._empty(talk.sequence)
-        self._talks[talk.sequence] = None
-        self._free += talk.room
+    def _copy(self, source: int, target: int) -> int:
+        """Let a sequence hold what another one holds, and return its length in tokens; 0 where that went wrong."""
+        self._empty(target)
+        held = length(self._memory, source)
+        if held:
+            api.llama_memory_seq_cp(self._memory, source, target, -1, -1)
+            if length(self._memory, target) != held:
+                self._empty(target)
+        return length(self._memory, target)
+
+    def _cut_shared(self, keep: int) -> None:
+        """Cut what is kept for the next prompt to `keep` tokens, or to none where this model's memory cannot be cut."""
+        if length(self._memory, self._shared) > keep:
+            removed = api.llama_memory_seq_rm(self._memory, self._shared, keep, -1)
+            if not removed or length(self._memory, self._shared) != keep:
+                self._empty(self._shared)
+
+    def _empty(self, sequence: int) -> None:
+        if not api.llama_memory_seq_rm(self._memory, sequence, -1, -1):
+            raise EngineError("llama.cpp could not empty a sequence of its memory.")
 
     def close(self) -> None:
         if self._context:
@@ -260,10 +249,10 @@ class BatchDecoder:
             self._context = None
 
 
-def room_for(questions: Sequence[Question], at_once: int) -> int:
-    """Return the tokens of context that hold `at_once` answers: those that need most, or ROOM for each if that is less.
+def room_for(questions: Sequence[Question], ctx: int, original: int) -> int:
+    """Return the tokens of context for each answer: what the longest question needs.
 
-    At least what the longest needs, so that every question can be answered.
+    Where a context of `ctx` lies beyond the one of `original` tokens that positions are scaled from, this one does too.
     """
-    rooms = sorted((question.room for question in questions), reverse=True)
-    return max(rooms[0], min(sum(rooms[:at_once]), at_once * ROOM))
+    longest = max(len(question.prompt) + question.limit for question in questions)
+    return max(longest, original + 1) if ctx > original else longest

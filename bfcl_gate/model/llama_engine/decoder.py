@@ -70,10 +70,12 @@ def open_context(
     ctx: int,
     sequences: int,
     rows: int = 1,
+    unified: bool = True,
 ) -> Any:
-    """Make a context of `ctx` tokens that its sequences share, with room for `rows` logits, at least one of each.
+    """Make a context of `ctx` tokens with room for `rows` logits, at least one of each sequence.
 
-    Raises EngineError where llama.cpp refuses.
+    The sequences share its tokens, or where not `unified` have equal parts of them. Raises EngineError where llama.cpp
+    refuses.
     """
     parameters = with_fields(
         api.llama_context_default_params(),
@@ -81,7 +83,7 @@ def open_context(
         n_batch=N_BATCH,
         n_ubatch=N_BATCH,
         n_seq_max=sequences,
-        kv_unified=sequences > 1,
+        kv_unified=unified and sequences > 1,
         n_outputs_max=max(rows, sequences),  # llama.cpp asserts one for each sequence
         n_threads=threads,
         n_threads_batch=threads,

@@ -4,10 +4,8 @@ from array import array
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import pytest
-from llama_cpp import llama_cpp as api
 from tiny_gguf import END, KINDS, MORE_STATES
 
 from bfcl_gate.errors import ContextOverflowError, EngineError, InputError
@@ -161,45 +159,42 @@ def test_nothing_asked_is_nothing_answered(engine_on: Open, model: Model) -> Non
     assert together(engine_on(model()), [], 4, True) == []
 
 
-@pytest.mark.parametrize("kind", ["attention", "hybrid"])
-def test_prompts_wait_for_room(
-    kind: str, engine_on: Open, model: Model, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(batch_decoder, "ROOM", 100)
-    engine = engine_on(model(kind))
-    asked = requests(12, seed=3)
-    for share in (False, True):
-        assert max(doubts(engine, asked, together(engine, asked, 8, share))) < CLOSE
-
-
 def question(prompt: int, limit: int) -> Question:
     return Question(array("i", [0] * prompt), limit)
 
 
-def test_room_is_what_the_neediest_need_within_limits() -> None:
-    few, many = [question(300, 1000), question(200, 50), question(10, 40)], [question(3000, 1000)] * 9
-    assert room_for(few, 1) == 1300
-    assert room_for(few, 2) == 1550
-    assert room_for(few, 8) == 1600
-    assert room_for(many, 8) == 8 * batch_decoder.ROOM
-    assert room_for(many, 1) == 4000
+def test_every_answer_has_room_for_the_longest_question() -> None:
+    assert room_for([question(300, 1000), question(1200, 50), question(10, 40)], 2048, 4096) == 1300
 
 
-@pytest.mark.parametrize(("ctx", "expected"), [(512, 512), (1024, 1792)])
-def test_positions_stay_on_the_side_of_the_original_context_where_the_engine_is(
-    ctx: int, expected: int, engine_on: Open, model: Model, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    engine = engine_on(model(trained_ctx=512), ctx=ctx)
-    made: list[int] = []
-    free = api.llama_free
+def test_positions_stay_on_the_side_of_the_original_context_where_the_engine_is() -> None:
+    asked = [question(300, 1000)]
+    assert (room_for(asked, 1300, 4096), room_for(asked, 4096, 4096), room_for(asked, 4097, 4096)) == (
+        1300,
+        1300,
+        4097,
+    )
 
-    def watched(context: Any) -> None:
-        made.append(api.llama_n_ctx(context))
-        free(context)
 
-    monkeypatch.setattr(api, "llama_free", watched)
-    together(engine, [request(str(n), 200) for n in range(8)], 8, False)
-    assert made == [expected]
+def test_the_first_token_is_the_one_said_alone(engine_on: Open, model: Model) -> None:
+    """Prompts are evaluated in their own chunks and memory, so their logits are the same bit for bit."""
+    engine = engine_on(model())
+    decoder = engine._decoder
+    assert decoder is not None
+    asked = [request(f"{n} " * n * 40, 1) for n in range(1, 6)]
+    seen: list[bytes] = []
+    with pytest.MonkeyPatch.context() as patch:
+        choose = batch_decoder.likeliest
+        patch.setattr(
+            batch_decoder, "likeliest", lambda logits: (seen.append(logits.tobytes()), choose(logits))[1]
+        )
+        together(engine, asked, 3, False)
+    alone = []
+    for one in asked:
+        engine.forget()
+        decoder.prefill(engine.prompt(one).tokens, 0, 0)
+        alone.append(decoder.logits().tobytes())
+    assert seen == alone
 
 
 def test_what_does_not_fit_is_refused_before_anything_is_evaluated(engine_on: Open, model: Model) -> None:
