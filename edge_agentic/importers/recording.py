@@ -57,6 +57,7 @@ def _exchange(
     status, ended = count(row.get("status")), text(row.get("ended"))
     if row.get("complete") is not True:
         refused = f"HTTP {status}" if status and status != 200 else ended
+        refused = "its end is missing" if refused == "whole" else refused
         notes.skip(f"request without a whole answer ({refused})")
         return None
     record = {

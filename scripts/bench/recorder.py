@@ -76,7 +76,7 @@ class Client:
             tail = seen
         if self._fresh:
             self.close()
-        # The role comes together with the first token, the end of generation last.
+        # The role comes before the first token, the end of generation last.
         return Reading(arrivals_ns=tuple(arrivals[1:-1]))
 
     def close(self) -> None:
@@ -105,7 +105,8 @@ def command(*arguments: object) -> Iterator[str]:
 @contextmanager
 def both(pause_s: float) -> Iterator[tuple[str, str]]:
     """Run server and recorder; gives their addresses."""
-    serve = ("serve-scripted", "--port", 0, "--traces", TRACE, "--pause", pause_s)
+    # This dialect keeps its connections; llama.cpp's server closes each after a stream.
+    serve = ("serve-scripted", "--port", 0, "--traces", TRACE, "--pause", pause_s, "--dialect", "openai")
     with tempfile.TemporaryDirectory() as folder, command(*serve) as server:
         output = Path(folder) / "recorded.jsonl"
         record = ("traces", "record", "--upstream", server, "--listen", "127.0.0.1:0", "--output", output)
