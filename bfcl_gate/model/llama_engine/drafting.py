@@ -46,12 +46,12 @@ class Appetite:
     A copy that has lasted E tokens lasts j more with probability (E - 1)/(E + j - 1), the rule of a length that has no
     scale of its own (Pareto with exponent 1). On the bundled traces this is what matches at two places that agree do;
     a match seen at one place does as one of half its length. Drafts that fail lower the evidence further until some
-    succeed.
+    succeed. `repeats` tells that a pass with a wrong draft is taken back as a whole and its right part evaluated again.
     """
 
-    def __init__(self, prices: Prices) -> None:
+    def __init__(self, prices: Prices, *, repeats: bool = False) -> None:
         costs = _costs(prices)
-        self._lengths = [_lengths(half / 2, costs) for half in range(int(2 * MOST_EVIDENCE) + 1)]
+        self._lengths = [_lengths(half / 2, costs, repeats) for half in range(int(2 * MOST_EVIDENCE) + 1)]
         self._trust = 1.0
 
     def begin(self) -> None:
@@ -80,16 +80,21 @@ def _costs(prices: Prices) -> list[float]:
     return costs
 
 
-def _lengths(evidence: float, costs: list[float]) -> list[int]:
+def _lengths(evidence: float, costs: list[float], repeats: bool) -> list[int]:
     """Return the best draft length for each limit 0 to LONGEST_DRAFT.
 
-    A draft saves a pass for each token that is accepted. Only whole groups of four rows are considered, and on the
+    A draft saves a pass for each token that is accepted, and with `repeats` costs the rows of a token and of those
+    accepted once more where it fails. Only whole groups of four rows are considered, and on the
     way to the first group whatever fits.
     """
     if evidence <= 1:
         return [0] * (LONGEST_DRAFT + 1)
     survival = [(evidence - 1) / (evidence + j - 1) for j in range(1, LONGEST_DRAFT + 1)]
     gains = [0.0, *(saved - cost for saved, cost in zip(accumulate(survival), costs[1:], strict=True))]
+    if repeats:
+        fails = [before - after for before, after in pairwise([1.0, *survival])]
+        again = accumulate(share * costs[right + 1] for right, share in enumerate(fails))
+        gains = [0.0, *(gain - lost for gain, lost in zip(gains[1:], again, strict=True))]
     best = [0]
     for length in range(1, LONGEST_DRAFT + 1):
         whole = length < 4 or length % 4 == 3

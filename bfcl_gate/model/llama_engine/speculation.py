@@ -36,7 +36,7 @@ class Speculation:
 
     def __init__(self, decoder: Decoder, prices: Prices) -> None:
         self._decoder = decoder
-        self._appetite = Appetite(prices)
+        self._appetite = Appetite(prices, repeats=decoder.memory.needs_marks)
         self._lookup = Lookup(decoder.n_ctx + LONGEST_DRAFT)
         decoder.reserve_rows()
 
@@ -69,6 +69,7 @@ class _Passes:
         self._count = self._agreed = self._passes = self._drafted = self._repeated = 0
         self._ready_ns = 0
         self._last_logits: Logits | None = None
+        self._gave_up = False
 
     def choose(self) -> bool:
         """Take the tokens that the logits of the last evaluation choose; return whether more are to come."""
@@ -111,7 +112,10 @@ class _Passes:
         right = self._lookup.known - 1
         if self._evaluated > right:
             self._evaluated = self._memory.undo(right)
-            self._repeated += right - self._evaluated
+            lost = right - self._evaluated
+            self._repeated += lost
+            # More than the pass itself: this memory cannot be taken back. Once is enough.
+            self._gave_up = self._gave_up or lost > LONGEST_DRAFT + 1
 
     def evaluate(self) -> None:
         """Evaluate what is known and not yet in the memory, and behind it as much of a draft as is worth it."""
@@ -143,7 +147,8 @@ class _Passes:
         room = min(answer.limit - self._count - 1, LONGEST_DRAFT)
         if self._mark >= lookup.known:
             room = min(room, self._mark - lookup.known)
-        if room < 1 or lookup.known - self._evaluated > LONGEST_DRAFT + 1:
+        # What was taken back too far is evaluated first, so that the next draft cannot take it back again.
+        if room < 1 or self._gave_up or lookup.known - self._evaluated > 1:
             return 0
         match = lookup.find()
         if match is None:

@@ -56,6 +56,14 @@ def test_failed_drafts_end_drafting_until_one_succeeds_and_the_next_answer_begin
     assert appetite.wanted(match) == first
 
 
+def test_where_a_failed_pass_is_repeated_less_is_drafted() -> None:
+    for prices in (CPU_PRICES, DEVICE_PRICES):
+        cut, repeated = Appetite(prices), Appetite(prices, repeats=True)
+        lengths = [(cut.wanted(seen_twice(n)), repeated.wanted(seen_twice(n))) for n in range(3, 33)]
+        assert all(once >= again for once, again in lengths)
+        assert sum(once for once, _ in lengths) > sum(again for _, again in lengths) > 0
+
+
 def test_a_draft_of_which_most_was_accepted_is_no_failure() -> None:
     appetite = Appetite(CPU_PRICES)
     first = appetite.wanted(seen_twice(10))
