@@ -171,6 +171,7 @@ def test_another_server_does_not_continue_the_run(run: Run, serve: Serve, tmp_pa
         (("--ctx", "4096"), "--ctx: an endpoint cannot be told this"),
         (("--threads", "2", "--kv-type", "q8_0"), "--threads, --kv-type: an endpoint"),
         (("--model", "nobody"), "--model nobody: "),
+        (("--parallel", "4", "--share-prefix"), "--parallel, --share-prefix: belongs to a local model"),
         (("--api-key-env", "NO_SUCH_VARIABLE"), "--api-key-env NO_SUCH_VARIABLE"),
         (("--profile", "mlperf-v6.1", "--template-arg", "a=1"), "--template-arg: the profile"),
         (("--profile", "mlperf-v6.1", "--request-timeout", "9"), "--request-timeout: the profile"),
