@@ -47,8 +47,14 @@ class Played:
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> "Played":
-        """Build it from its row; unknown keys are ignored. Raises KeyError for a missing one."""
+        """Build it from its row; unknown keys are ignored.
+
+        Raises KeyError for a missing field, TypeError for one of another type.
+        """
         values = {field.name: row[field.name] for field in fields(cls)}
+        for name, kind in (("id", str), ("subset", str), ("correct", bool), ("result", list)):
+            if not isinstance(values[name], kind):
+                raise TypeError(f"{name} is {str(values[name])[:40]!r}")
         return cls(**{**values, "result": tuple(values["result"])})
 
 
@@ -115,12 +121,18 @@ def kept(path: Path) -> tuple[Mapping[str, Any] | None, dict[str, Played]]:
     first, *others = rows
     if first.get("_type") != "header":
         raise InputError(f"{path}:1: expected the header of a multi-turn journal; choose another --output.")
+    played = (_played(row, path, number) for number, row in enumerate(others, start=2))
+    return first, {row.id: row for row in played}
+
+
+def _played(row: Mapping[str, Any], path: Path, line: int) -> Played:
     try:
-        return first, {row["id"]: Played.from_row(row) for row in others}
-    except (KeyError, TypeError) as error:
-        raise InputError(
-            f"{path}: a row lacks a field of a conversation ({error}); expected what bfcl-gate writes."
-        ) from error
+        return Played.from_row(row)
+    except KeyError as error:
+        problem = f"field {error} is missing"
+    except TypeError as error:
+        problem = f"field {error}, which is of another type"
+    raise InputError(f"{path}:{line}: {problem}; expected a conversation as bfcl-gate writes it.")
 
 
 def _row(entry: Conversation, player: Player, failure: Failure | None) -> Played:

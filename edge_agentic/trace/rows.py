@@ -146,7 +146,7 @@ def _json(text: str) -> Any:
             "line. A last line that is cut off means that the file was not written to its end."
         ) from error
     except ValueError as error:  # an integer with thousands of digits
-        raise _NotARowError(f"the line holds a number that cannot be read ({error}).") from error
+        raise _NotARowError("the line holds a number that cannot be read: it has too many digits.") from error
     except RecursionError as error:
         raise _NotARowError(
             "the JSON is nested too deeply to be read; no model can be given that."

@@ -6,7 +6,7 @@ import pytest
 from multi_turn_fakes import Model, model, truth
 
 from bfcl_gate.errors import InputError
-from bfcl_gate.journal import Journal
+from bfcl_gate.journal import Journal, read_journal
 from bfcl_gate.multi_turn.data import SUBSETS, conversations
 from bfcl_gate.multi_turn.entries import JOURNAL, Played, ask_and_keep, chosen, header, kept
 from bfcl_gate.multi_turn.runner import Policy
@@ -70,6 +70,24 @@ def test_a_journal_of_something_else_is_refused(tmp_path: Path) -> None:
             journal.extend(rows)
         with pytest.raises(InputError, match=str(number)):
             kept(tmp_path / f"{number}")
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [({"result": 5}, "field result is '5', which is of another type"), ({"id": 5}, "field id is '5'")],
+)
+def test_a_row_of_another_shape_is_named_by_line_and_field(
+    tmp_path: Path, change: dict[str, object], told: str
+) -> None:
+    path = tmp_path / JOURNAL
+    list(ask_and_keep(expected(0), conversations("base")[:1], Policy(), path))
+    first, row = read_journal(path)
+    path.unlink()
+    with Journal(path) as journal:
+        journal.extend([first, {**row, **change}])
+    with pytest.raises(InputError, match=rf"{JOURNAL}:2: ") as caught:
+        kept(path)
+    assert told in str(caught.value)
 
 
 def test_a_limit_takes_the_head_of_each_subset() -> None:
