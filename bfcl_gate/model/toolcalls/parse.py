@@ -155,7 +155,8 @@ def _best(source: Source, names: Sequence[str]) -> _Reading:
     in exact form comes before a readable one, and that before an attempt that failed.
     """
     quiet = _Reading(blocks=[], thoughts=thoughts(source, ()))
-    return min((_read(source, SYNTAXES[name], quiet) for name in names), key=_rank, default=quiet)
+    readings = (_read(source, SYNTAXES[name], quiet) for name in names)
+    return min((reading for reading in readings if reading is not quiet), key=_rank, default=quiet)
 
 
 def _rank(reading: _Reading) -> tuple[float, int]:
@@ -166,7 +167,7 @@ def _rank(reading: _Reading) -> tuple[float, int]:
 
 
 def _read(source: Source, find: Find, quiet: _Reading) -> _Reading:
-    """Read an answer in one syntax; `quiet` is the reading without any call."""
+    """Read an answer in one syntax; `quiet` is the reading without any call, and returned as it is where it holds."""
     found = find(source, 0)
     if not found and not quiet.thoughts and find is not harmony.find:
         return quiet
