@@ -93,3 +93,17 @@ def test_turns_that_the_server_answered_are_not_asked_again(tiny: Path, tmp_path
         before = len(asked)
         assert compare_at(server.url, the_job, tiny, tmp_path) == first
     assert len(asked) == before
+
+
+@pytest.mark.usefixtures("bfcl")
+def test_nothing_is_compared_when_the_gate_does_not_pass(run: Run, tiny: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    with ScriptedServer(short) as server:
+        options = ("--model", tiny, "--limit", 2, "--threads", 1, "--max-tokens", 16, "--output", folder)
+        code, out, err = run("--engine-compare", server.url, *options)
+    assert code == 1
+    assert "GATE FAILED." in out.splitlines()[0]
+    assert "Both sides decode answers as long as the recorded ones." in err
+    assert "nothing is compared" in err
+    assert not (folder / "engine_compare.json").exists()
+    assert json.loads((folder / "run.json").read_text())["identity"]["decode"] == "forced"
