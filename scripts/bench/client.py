@@ -48,7 +48,9 @@ def serve(pipe: Pipe, tokens: int, step_s: float) -> None:
         sent[request.headers.get("x-session-id", "")].append(now_ns)
 
     answer = Said(text="word " * (tokens - 1))
-    with ScriptedServer(lambda body: answer, pause_s=step_s, note=note, sent=stamp) as server:
+    with ScriptedServer(
+        lambda body: answer, pause_s=step_s, note=note, sent=stamp, dialect="openai"
+    ) as server:
         pipe.send(server.url)
         pipe.recv()
     pipe.send((dict(sent), received))
@@ -128,7 +130,7 @@ def by_socket(url: str, planned: Sequence[Sequence[TurnPlan]], at_once: int) -> 
 def bare(url: str, plan: TurnPlan) -> Timed:
     place = urlsplit(url)
     body = json.dumps(
-        {"model": "scripted", "messages": plan.request.messages, "max_completion_tokens": 1024}
+        {"model": "m", "messages": plan.request.messages, "max_completion_tokens": 1024, "stream": True}
     ).encode()
     session = plan.turn.trajectory_id
     head = f"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nX-Session-ID: {session}\r\nContent-Length: "
@@ -138,7 +140,7 @@ def bare(url: str, plan: TurnPlan) -> Timed:
         while True:
             data = connection.recv(65_536)
             now = time.perf_counter_ns()
-            if b"data: {" in data:
+            if b"data: {" in data and b'"role"' not in data:  # the role comes before any token
                 arrivals.append(now)
             if not data or b"[DONE]" in data:
                 return submitted, arrivals[0], arrivals[-1], 0
@@ -225,9 +227,6 @@ def idle(count: int) -> None:
     (plans,) = trajectories(1, 1, "idle")
     engine.generate(plans[0].request)
     before = resident()
-    connections = [engine._take_connection() for _ in range(count)]
-    for connection in connections:
-        engine._put_back(connection)
     all_here = threading.Barrier(count)
 
     def ask(number: int) -> None:
