@@ -182,11 +182,15 @@ def _of_prompts(prompts: Mapping[str, int]) -> str:
 
 
 def _speeds(tokens: Mapping[str, Any], seconds: Mapping[str, Any]) -> list[str]:
-    """Return the speeds of both engines at the same kind of work, HTTP left out."""
+    """Return the speeds of both engines at the same kind of work, HTTP left out.
+
+    An answer's first token comes out of the prefill, so it is none of the decoded ones.
+    """
     told = []
-    for name, amount in (("prefill", "evaluated"), ("decode", "output")):
+    for name, amount, first in (("prefill", "evaluated", 0), ("decode", "output", 1)):
+        sums = tokens[amount]
         rates = [
-            tokens[amount][side] / seconds[name][side] if seconds[name][side] > 0 else None
+            (sums[side] - first * sums["turns"]) / seconds[name][side] if seconds[name][side] > 0 else None
             for side in ("local", "server")
         ]
         if None not in rates and all(rates):
