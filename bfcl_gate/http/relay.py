@@ -48,6 +48,9 @@ class Relay(asyncio.Protocol):
         self._server: asyncio.Transport | None = None
         self._connecting: asyncio.Task[None] | None = None
         self._waiting = bytearray()
+        self._again: bytearray | None = (
+            None  # what was sent on a connection that may have been closed already
+        )
         self._passing: Passing | None = None
         self._refused = False  # what still comes from the client is dropped
         self._unread = False  # what the server sends is passed on without being understood
@@ -126,6 +129,7 @@ class Relay(asyncio.Protocol):
         )
         self._passing.request.describe(list(request.headers))
         self._outbound = h11.Connection(h11.CLIENT, _MAX_HEAD_BYTES)
+        self._again = None if self._server is None else bytearray()
         upstream = self._route.upstream
         headers = upstream.headers(list(request.headers.raw_items()), readable=wanted)
         again = h11.Request(
@@ -144,6 +148,8 @@ class Relay(asyncio.Protocol):
             self._next_request()
 
     def _send(self, data: bytes | None) -> None:
+        if self._again is not None:
+            self._again += data or b""
         if self._server is not None:
             self._server.write(data or b"")
             return
@@ -190,6 +196,7 @@ class Relay(asyncio.Protocol):
     def server_sent(self, data: bytes) -> None:
         """Pass on what came, then read it."""
         self._client.write(data)
+        self._again = None
         if self._unread or self._outbound is None:
             return
         try:
@@ -203,6 +210,11 @@ class Relay(asyncio.Protocol):
         """Mirror how the server ended the connection; one that was idle is made anew when it is needed."""
         self._server = None
         if self._outbound is None:
+            return
+        if self._again is not None and not self._client.is_closing():
+            # The server closed a kept connection (llama.cpp's after each stream) before it knew of this request.
+            self._waiting, self._again = self._again, None
+            self._send(None)
             return
         if error is None and not self._unread:
             with suppress(h11.RemoteProtocolError):

@@ -286,6 +286,32 @@ def test_a_connection_the_server_closed_while_idle_is_made_anew(put: Put) -> Non
     assert between.server.connections == 3
 
 
+def test_a_request_that_meets_the_close_of_a_kept_connection_is_sent_on_another(put: Put) -> None:
+    """The client could not see the close, as it would have without a proxy."""
+    asked: list[bytes] = []
+
+    def talk(connection: socket.socket) -> None:
+        answering(OK)(connection)
+        connection.recv(1)
+
+    between = put(talk, answering(OK, asked=asked))
+    client = between.connect()
+    client.sendall(ASK)
+    assert exactly(client, len(OK)) == OK
+    client.sendall(ASK)
+    assert exactly(client, len(OK)) == OK
+    assert [each.rpartition(b"\r\n\r\n")[2] for each in asked] == [b"{}"]
+    assert [between.noted().ended, between.noted().ended] == ["whole", "whole"]
+
+
+def test_a_request_on_a_new_connection_is_sent_once(put: Put) -> None:
+    between = put(answering(), answering(OK))
+    client = between.connect()
+    client.sendall(ASK)
+    assert everything(client) == b""
+    assert (between.noted().ended, between.server.connections) == ("server left", 1)
+
+
 def test_a_reset_by_the_server_is_a_reset_for_the_client(put: Put) -> None:
     read = Event()
 
