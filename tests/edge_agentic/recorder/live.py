@@ -43,7 +43,7 @@ class Agent:
         self.messages: list[Message] = [SYSTEM, {"role": "user", "content": task}]
         self._stream = stream
         self._url = f"{base_url}/chat/completions"
-        self._client = httpx2.Client(timeout=20, trust_env=False, headers={"Authorization": f"Bearer {KEY}"})
+        self._client = httpx2.Client(timeout=120, trust_env=False, headers={"Authorization": f"Bearer {KEY}"})
         _clients.append(self._client)
 
     def turn(self, **fields: Any) -> Message:
