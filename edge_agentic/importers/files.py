@@ -13,6 +13,7 @@ from edge_agentic.importers.normal import Notes
 from edge_agentic.importers.source import (
     MAX_DOCUMENT_BYTES,
     MAX_FILES,
+    UNPACKING,
     Record,
     Source,
     parse_json,
@@ -92,11 +93,12 @@ def _database(path: Path) -> Source:
     uri = f"file:{quote(str(path.resolve()))}?mode=ro"
     try:
         connection = sqlite3.connect(uri, uri=True, timeout=2)
+        connection.text_factory = lambda data: data.decode("utf-8", errors="replace")
         try:
             records = tuple(_sessions(connection))
         finally:
             connection.close()
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeError) as error:
         raise InputError(
             f"{path}: this SQLite file cannot be read as OpenCode's database ({error}); expected its tables "
             "session, message and part. Export a session with `opencode export` instead, or record the agent's "
@@ -109,12 +111,12 @@ def _sessions(connection: sqlite3.Connection) -> Iterator[Record]:
     parts: dict[str, list[Any]] = {}
     size = 0
     for key, data, row_id in connection.execute("SELECT message_id, data, id FROM part ORDER BY id"):
-        size += len(data or "")
+        size += len(data) if isinstance(data, str | bytes) else 0
         _check_size(size)
         parts.setdefault(str(key), []).append({"id": row_id, **_object(data)})
     messages: dict[str, list[Any]] = {}
     for row_id, session, data in connection.execute("SELECT id, session_id, data FROM message ORDER BY id"):
-        size += len(data or "")
+        size += len(data) if isinstance(data, str | bytes) else 0
         _check_size(size)
         info = {"id": row_id, **_object(data)}
         messages.setdefault(str(session), []).append({"info": info, "parts": parts.get(str(row_id), [])})
@@ -160,7 +162,7 @@ def _archive(path: Path) -> Source:
             f"{path}: its entries are compressed in a way that cannot be read here ({error}); write the log as "
             "JSON: `inspect log convert --to json`."
         ) from error
-    except (OSError, ValueError, EOFError, RuntimeError, zipfile.BadZipFile) as error:
+    except (*UNPACKING, ValueError, RuntimeError, zipfile.BadZipFile) as error:
         raise InputError(f"{path}: this Inspect log is damaged or too large ({error}).") from error
     document = {**(header if isinstance(header, dict) else {}), "samples": samples}
     return Source(path=path, records=(Record(line=1, value=document),), is_document=True)

@@ -2,7 +2,9 @@
 
 import gzip
 import json
+import lzma
 import math
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +18,8 @@ MAX_DOCUMENT_BYTES = 256 * 2**20
 MAX_LINE_BYTES = 64 * 2**20
 MAX_FILES = 20_000
 MAX_DEPTH = 90
+UNPACKING = (OSError, EOFError, zlib.error, lzma.LZMAError)
+"""What damaged or unreadable files raise while they are unpacked."""
 _BOM = b"\xef\xbb\xbf"
 _MEANINGS = {
     b"\x28\xb5\x2f\xfd": "it is compressed with zstd; unpack it first (`zstd -d FILE`)",
@@ -113,7 +117,7 @@ def read_bytes(path: Path) -> bytes:
         if data.startswith(b"\x1f\x8b"):
             with gzip.open(path) as unpacked:
                 data = _limited(unpacked, path)
-    except (OSError, EOFError, ValueError) as error:
+    except (*UNPACKING, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise InputError(f"{path}: cannot read it ({reason}); expected a recording of an agent.") from error
     if not data.strip():

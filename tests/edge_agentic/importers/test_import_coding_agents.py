@@ -162,6 +162,20 @@ def test_the_database_of_opencode_is_read_only(tmp_path: Path) -> None:
     assert (report.splits, path.read_bytes()) == ({"subagent": 1}, before)
 
 
+def test_values_of_other_types_in_a_database_hold_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "opencode.db"
+    with sqlite3.connect(path) as db:
+        db.execute("CREATE TABLE session (id, parent_id)")
+        db.execute("CREATE TABLE message (id, session_id, data)")
+        db.execute("CREATE TABLE part (id, message_id, data)")
+        db.execute("INSERT INTO session VALUES (1, 2.5)")
+        db.execute("INSERT INTO message VALUES (1, 1, 17), (2, 1, x'ff'), (3, 1, CAST(x'ff' AS TEXT))")
+        db.execute("INSERT INTO part VALUES (1, 1, 17), (2, 2, NULL)")
+    db.close()
+    with pytest.raises(InputError, match="holds no conversation"):
+        run(path)
+
+
 def test_another_database_is_refused_with_a_hint(tmp_path: Path) -> None:
     path = tmp_path / "goose.db"
     with sqlite3.connect(path) as db:

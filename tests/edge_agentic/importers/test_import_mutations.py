@@ -3,6 +3,7 @@
 EDGE_AGENTIC_MUTATIONS is the number of damaged copies of each recording (default 20); 10000 takes an hour.
 """
 
+import gzip
 import io
 import json
 import os
@@ -41,7 +42,10 @@ def imported(source: Path, output: Path, format_name: str | None) -> bool:
     return not refused
 
 
-def play(name: str, data: bytes, tmp_path: Path, formats: tuple[str | None, ...]) -> None:
+def play(
+    name: str, data: bytes, tmp_path: Path, formats: tuple[str | None, ...], *, some: bool = True
+) -> None:
+    """Damage and import `data` COUNT times; `some` of it has to come through."""
     random = Random(name)
     source, output = tmp_path / name, tmp_path / "out.jsonl"
     seen = set()
@@ -55,7 +59,7 @@ def play(name: str, data: bytes, tmp_path: Path, formats: tuple[str | None, ...]
             kept.write_bytes(damaged)
             raise
     # A test in which everything is refused would prove little.
-    assert True in seen or COUNT < 20
+    assert True in seen or COUNT < 20 or not some
 
 
 @pytest.mark.parametrize("name", RECORDINGS)
@@ -79,6 +83,12 @@ def test_a_damaged_database_imports_or_is_refused(tmp_path: Path) -> None:
                 db.execute("INSERT INTO part VALUES (?, ?, ?)", (f"{key}.{number}", key, json.dumps(part)))
     db.close()
     play("damaged.db", path.read_bytes(), tmp_path, (None, "opencode"))
+
+
+def test_a_damaged_compressed_recording_imports_or_is_refused(tmp_path: Path) -> None:
+    # Nearly every damage makes it unreadable, so nothing has to come through.
+    packed = gzip.compress(RECORDINGS["openai.jsonl"].read_bytes(), compresslevel=1, mtime=0)
+    play("damaged.jsonl.gz", packed, tmp_path, (None, "openai"), some=False)
 
 
 def test_a_damaged_archive_imports_or_is_refused(tmp_path: Path) -> None:
