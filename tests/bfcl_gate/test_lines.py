@@ -135,7 +135,7 @@ def test_the_table_holds_one_entry_for_each_pair_of_rules_and_tool_schemas() -> 
 
 def test_stored_marks_must_hold_every_id(baseline: Path) -> None:
     for options in (LineOptions(baseline=baseline), LineOptions(reference="tiny"), LineOptions()):
-        with pytest.raises(InputError, match=r"no mark for 1 of the 5 samples .*simple_python_7"):
+        with pytest.raises(InputError, match=r"no mark for 1 of 5 samples .*simple_python_7"):
             resolve_line(options, [*IDS, "simple_python_7"], LENIENT, MODEL, [reference()])
 
 
@@ -147,5 +147,5 @@ def test_the_mlperf_line_says_how_to_give_another() -> None:
 
 
 def test_a_baseline_without_a_run_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="cannot read"):
+    with pytest.raises(InputError, match="there is no such file"):
         resolve(LineOptions(baseline=tmp_path))
