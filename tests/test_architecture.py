@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -55,3 +56,11 @@ def test_the_gate_loads_neither_the_benchmark_nor_anything_heavy(module: str) ->
 @pytest.mark.parametrize("module", ["edge_agentic", "edge_agentic.cli"])
 def test_the_command_line_loads_nothing_heavy(module: str) -> None:
     assert loaded_by(f"import {module}") - {"edge_agentic"} == set()
+
+
+def test_no_two_helper_modules_of_the_tests_have_one_name() -> None:
+    """pytest puts the folders of all tests on one path, so the second of two namesakes is never imported."""
+    names = Counter(
+        path.name for path in (ROOT / "tests").rglob("*.py") if not path.name.startswith("conftest")
+    )
+    assert [name for name, count in names.items() if count > 1 and name != "__init__.py"] == []

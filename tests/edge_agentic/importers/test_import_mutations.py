@@ -13,8 +13,8 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from damage import mutated
 from importing import RECORDINGS, SYNTHESIS
-from mutations import mutated
 
 from bfcl_gate.errors import InputError
 from edge_agentic.importers.convert import import_trace
