@@ -24,7 +24,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from bfcl_gate.cache import cache_dir, hash_file  # noqa: E402
+from bfcl_gate.cache import cache_dir, hash_file
 
 PACKAGE = "llama-cpp-python"
 SDIST_SHA256 = "832db0699007f1be95a7e41ef12e88926b02ba836461e36a36372db2760c1a2e"

@@ -128,6 +128,7 @@ def with_engine_options(**instead: Any) -> Callable[[Command], Command]:
         own = list(signature(command).parameters.values())
         place = next(at for at, parameter in enumerate(own) if parameter.name == "engine")
         own[place : place + 1] = shared
+        # typer reads this attribute, which the type of a function does not declare.
         with_options.__signature__ = signature(command).replace(parameters=own)  # type: ignore[attr-defined]
         return with_options
 

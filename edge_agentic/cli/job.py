@@ -25,7 +25,7 @@ from edge_agentic.benchmark import Job
 from edge_agentic.cli.profile import RunOptions, require_workload
 from edge_agentic.prior_gate import accept_gate
 from edge_agentic.replay import ReplayOptions, requests_of, select_turns, widest_turns
-from edge_agentic.trace import Trace, Trajectory, bundled_traces, describe_all, find_trace, read_trace
+from edge_agentic.trace import Trace, Trajectory, bundled_traces, find_trace, read_trace
 
 BUNDLED = "bundled"
 
@@ -34,9 +34,6 @@ def read_traces(names: Sequence[str]) -> tuple[Trace, ...]:
     """Read every trace named. Raises InputError for one that does not validate and for an id in two files."""
     wanted = [found for name in names for found in (bundled_traces() if name == BUNDLED else (name,))]
     traces = tuple(read_trace(find_trace(name)) for name in wanted)
-    for trace in traces:
-        if trace.errors:
-            raise InputError(describe_all("", trace.path, trace.errors))
     seen: dict[str, Path] = {}
     for trace in traces:
         for trajectory in trace.trajectories:

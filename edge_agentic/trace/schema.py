@@ -74,6 +74,7 @@ class _Keywords:
 
         own = {"properties": self._properties, "items": self._items, "if": self._if, "type": self._type}
         self._judged_type: Any = Draft202012Validator.VALIDATORS["type"]
+        # `extend` has no types in types-jsonschema; what it returns makes validators.
         self._make: Callable[[Any], Validator] = extend(Draft202012Validator, own)  # type: ignore[no-untyped-call]
         self._parts: dict[int, Validator] = {}
         self._named_parts: dict[int, list[tuple[str, Validator]]] = {}

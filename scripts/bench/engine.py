@@ -21,17 +21,17 @@ from typing import Any
 SCRIPTS = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(SCRIPTS.parent), str(SCRIPTS)]
 
-from llama_cpp import Llama  # noqa: E402
-from llama_cpp import llama_cpp as api  # noqa: E402
-from llama_server import program, running  # noqa: E402
+from llama_cpp import Llama
+from llama_cpp import llama_cpp as api
+from llama_server import program, running
 
-from bfcl_gate.cache import sha256_of  # noqa: E402
-from bfcl_gate.download import fetch_model  # noqa: E402
-from bfcl_gate.model.catalog import DEFAULT  # noqa: E402
-from bfcl_gate.model.chat import ChatRequest  # noqa: E402
-from bfcl_gate.model.child_engine import ChildEngine  # noqa: E402
-from bfcl_gate.model.engine import EngineSettings, TimedResponse  # noqa: E402
-from bfcl_gate.model.llama_engine import usable_threads  # noqa: E402
+from bfcl_gate.cache import sha256_of
+from bfcl_gate.download import fetch_model
+from bfcl_gate.model.catalog import DEFAULT
+from bfcl_gate.model.chat import ChatRequest
+from bfcl_gate.model.child_engine import ChildEngine
+from bfcl_gate.model.engine import EngineSettings, TimedResponse
+from bfcl_gate.model.llama_engine import usable_threads
 
 BATCH = 512
 FILLER = " the"  # one token in the vocabularies at hand, which is checked

@@ -21,19 +21,19 @@ from pathlib import Path
 SCRIPTS = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(SCRIPTS.parent), str(SCRIPTS)]
 
-from llama_server import Client, program, running  # noqa: E402
+from llama_server import Client, program, running
 
-from bfcl_gate.answers import Answer, mark_answer  # noqa: E402
-from bfcl_gate.cache import sha256_of  # noqa: E402
-from bfcl_gate.cli.engine import open_engine  # noqa: E402
-from bfcl_gate.download import fetch_model  # noqa: E402
-from bfcl_gate.gate import ask_all, gate_request  # noqa: E402
-from bfcl_gate.model.catalog import DEFAULT  # noqa: E402
-from bfcl_gate.model.engine import Engine, EngineSettings  # noqa: E402
-from bfcl_gate.model.llama_engine import usable_threads  # noqa: E402
-from bfcl_gate.readings import Reply  # noqa: E402
-from bfcl_gate.ruleset import GatePolicy  # noqa: E402
-from bfcl_gate.samples import Sample, gate_samples  # noqa: E402
+from bfcl_gate.answers import Answer, mark_answer
+from bfcl_gate.cache import sha256_of
+from bfcl_gate.cli.engine import open_engine
+from bfcl_gate.download import fetch_model
+from bfcl_gate.gate import ask_all, gate_request
+from bfcl_gate.model.catalog import DEFAULT
+from bfcl_gate.model.engine import Engine, EngineSettings
+from bfcl_gate.model.llama_engine import usable_threads
+from bfcl_gate.readings import Reply
+from bfcl_gate.ruleset import GatePolicy
+from bfcl_gate.samples import Sample, gate_samples
 
 SERVER = "llama-server"
 WAYS = "alone,parallel-4,parallel-8,parallel-8-share"

@@ -20,14 +20,14 @@ from pathlib import Path
 SCRIPTS = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(SCRIPTS.parent), str(SCRIPTS)]
 
-from bfcl_gate.cache import sha256_of  # noqa: E402
-from bfcl_gate.download import fetch_model  # noqa: E402
-from bfcl_gate.model.catalog import DEFAULT  # noqa: E402
-from bfcl_gate.model.chat import ChatRequest  # noqa: E402
-from bfcl_gate.model.child_engine import ChildEngine  # noqa: E402
-from bfcl_gate.model.engine import EngineSettings  # noqa: E402
-from bfcl_gate.model.model_file import read_gguf  # noqa: E402
-from bfcl_gate.samples import gate_samples  # noqa: E402
+from bfcl_gate.cache import sha256_of
+from bfcl_gate.download import fetch_model
+from bfcl_gate.model.catalog import DEFAULT
+from bfcl_gate.model.chat import ChatRequest
+from bfcl_gate.model.child_engine import ChildEngine
+from bfcl_gate.model.engine import EngineSettings
+from bfcl_gate.model.model_file import read_gguf
+from bfcl_gate.samples import gate_samples
 
 ALLOWANCE = 250_000_000
 GROWTH = 0.01

@@ -24,13 +24,13 @@ sys.path[:0] = [
     str(ROOT / "tests" / "bfcl_gate"),
 ]
 
-from bfcl_gold_answers import gold_message  # noqa: E402
-from bfcl_upstream import Upstream  # noqa: E402
-from startup import ranged, timed_command  # noqa: E402
+from bfcl_gold_answers import gold_message
+from bfcl_upstream import Upstream
+from startup import ranged, timed_command
 
-from bfcl_gate.dataset import CATEGORIES, Entry, entries  # noqa: E402
-from bfcl_gate.download import fetch_bfcl  # noqa: E402
-from bfcl_gate.marks import judge  # noqa: E402
+from bfcl_gate.dataset import CATEGORIES, Entry, entries
+from bfcl_gate.download import fetch_bfcl
+from bfcl_gate.marks import judge
 
 Case = tuple[Entry, dict[str, Any]]
 

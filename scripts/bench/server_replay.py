@@ -24,20 +24,20 @@ from typing import Any
 SCRIPTS = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(SCRIPTS.parent), str(SCRIPTS)]
 
-import numpy as np  # noqa: E402
-from llama_server import Client, ServerError, program, prompt_of, running, tokens_of  # noqa: E402
+import numpy as np
+from llama_server import Client, ServerError, program, prompt_of, running, tokens_of
 
-from bfcl_gate.cache import sha256_of  # noqa: E402
-from bfcl_gate.cli.engine import needed_ctx  # noqa: E402
-from bfcl_gate.download import fetch_model  # noqa: E402
-from bfcl_gate.model.catalog import DEFAULT  # noqa: E402
-from bfcl_gate.model.chat import ChatRequest  # noqa: E402
-from bfcl_gate.model.child_engine import ChildEngine  # noqa: E402
-from bfcl_gate.model.engine import EngineSettings, TimedResponse  # noqa: E402
-from bfcl_gate.model.llama_engine import LlamaEngine, usable_threads  # noqa: E402
-from edge_agentic.benchmark import warm_up_request  # noqa: E402
-from edge_agentic.replay import ReplayOptions, TurnPlan, plan_replay, select_turns  # noqa: E402
-from edge_agentic.trace import find_trace, read_trace  # noqa: E402
+from bfcl_gate.cache import sha256_of
+from bfcl_gate.cli.engine import needed_ctx
+from bfcl_gate.download import fetch_model
+from bfcl_gate.model.catalog import DEFAULT
+from bfcl_gate.model.chat import ChatRequest
+from bfcl_gate.model.child_engine import ChildEngine
+from bfcl_gate.model.engine import EngineSettings, TimedResponse
+from bfcl_gate.model.llama_engine import LlamaEngine, usable_threads
+from edge_agentic.benchmark import warm_up_request
+from edge_agentic.replay import ReplayOptions, TurnPlan, plan_replay, select_turns
+from edge_agentic.trace import find_trace, read_trace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,9 +23,9 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "scripts" / "bench")]
 
-from startup import ranged  # noqa: E402
+from startup import ranged
 
-from edge_agentic.trace import Scan, find_trace, open_trace  # noqa: E402
+from edge_agentic.trace import Scan, find_trace, open_trace
 
 PEER = "json.loads of each line"
 

@@ -16,17 +16,17 @@ from pathlib import Path
 SCRIPTS = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(SCRIPTS.parent), str(SCRIPTS)]
 
-from llama_server import Client, program, prompt_of, running, tokens_of  # noqa: E402
+from llama_server import Client, program, prompt_of, running, tokens_of
 
-from bfcl_gate.download import fetch_model  # noqa: E402
-from bfcl_gate.gate import gate_request  # noqa: E402
-from bfcl_gate.model.catalog import DEFAULT  # noqa: E402
-from bfcl_gate.model.chat import ChatRequest  # noqa: E402
-from bfcl_gate.model.engine import EngineSettings  # noqa: E402
-from bfcl_gate.model.llama_engine import LlamaEngine  # noqa: E402
-from bfcl_gate.ruleset import GatePolicy  # noqa: E402
-from bfcl_gate.samples import gate_samples  # noqa: E402
-from edge_agentic.trace import find_trace, read_trace  # noqa: E402
+from bfcl_gate.download import fetch_model
+from bfcl_gate.gate import gate_request
+from bfcl_gate.model.catalog import DEFAULT
+from bfcl_gate.model.chat import ChatRequest
+from bfcl_gate.model.engine import EngineSettings
+from bfcl_gate.model.llama_engine import LlamaEngine
+from bfcl_gate.ruleset import GatePolicy
+from bfcl_gate.samples import gate_samples
+from edge_agentic.trace import find_trace, read_trace
 
 Named = tuple[str, ChatRequest]
 

@@ -24,14 +24,14 @@ from typing import Any
 SCRIPTS = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(SCRIPTS.parent), str(SCRIPTS), str(SCRIPTS.parent / "tests")]
 
-from llama_server import Client, ServerError, program, prompt_of, running, tokens_of  # noqa: E402
-from tiny_gguf import write_gguf  # noqa: E402
+from llama_server import Client, ServerError, program, prompt_of, running, tokens_of
+from tiny_gguf import write_gguf
 
-from bfcl_gate.errors import InputError  # noqa: E402
-from bfcl_gate.model import sandbox, template  # noqa: E402
-from bfcl_gate.model.chat import ChatRequest, Message  # noqa: E402
-from bfcl_gate.model.engine import EngineSettings  # noqa: E402
-from bfcl_gate.model.llama_engine import LlamaEngine  # noqa: E402
+from bfcl_gate.errors import InputError
+from bfcl_gate.model import sandbox, template
+from bfcl_gate.model.chat import ChatRequest, Message
+from bfcl_gate.model.engine import EngineSettings
+from bfcl_gate.model.llama_engine import LlamaEngine
 
 TOOL = {
     "type": "function",
