@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from bfcl_gate.errors import InputError
+from bfcl_gate.files import read_text
 from edge_agentic.importers.source import parse_json
 from edge_agentic.importers.values import arr, obj, objects, text
 
@@ -42,10 +43,11 @@ def _tool(fields: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 def read_tools(path: Path) -> tuple[Mapping[str, Any], ...]:
     """Read `--tools FILE`: a JSON list of tools, or a request body that holds one. Raises InputError."""
+    document = read_text(path, "a JSON list of tools")
     try:
-        value = parse_json(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path}: cannot be read as JSON ({error}); expected a list of tools.") from error
+        value = parse_json(document)
+    except ValueError as error:
+        raise InputError(f"{path}: is no JSON ({error}); expected a list of tools.") from error
     tools = openai_tools(value if isinstance(value, list) else arr(obj(value).get("tools")))
     if not tools:
         raise InputError(
@@ -56,13 +58,8 @@ def read_tools(path: Path) -> tuple[Mapping[str, Any], ...]:
 
 
 def read_system(path: Path) -> str:
-    """Read `--system FILE` as it is, to the last byte. Raises InputError."""
-    try:
-        system = path.read_bytes().decode("utf-8")
-    except (OSError, ValueError) as error:
-        raise InputError(
-            f"{path}: cannot be read as UTF-8 text ({error}); expected a system prompt."
-        ) from error
+    """Read `--system FILE` as it is, but for a byte order mark. Raises InputError."""
+    system = read_text(path, "a system prompt")
     if not system.strip():
         raise InputError(f"{path}: holds no text; expected a system prompt.")
     return system

@@ -110,8 +110,13 @@ def test_the_report_is_json_on_request_and_files_stand_in(tmp_path: Path) -> Non
         ({"max_tokens": 0}, "--max-tokens is 0"),
         ({"min_turns": 0}, "--min-turns is 0"),
         ({"max_prompt": 0}, "--max-prompt is 0"),
-        ({"tools": Path("missing.json")}, "missing.json: cannot be read as JSON"),
-        ({"system": Path("missing.txt")}, "missing.txt: cannot be read as UTF-8 text"),
+        (
+            {"tools": Path("missing.json")},
+            "missing.json: there is no such file; expected a JSON list of tools",
+        ),
+        ({"tools": Path("/dev/null")}, "/dev/null: this is a pipe or a device"),
+        ({"system": Path("missing.txt")}, "missing.txt: there is no such file; expected a system prompt"),
+        ({"system": Path(__file__).parent}, "importers: this is a folder"),
     ],
 )
 def test_wrong_usage_is_refused(tmp_path: Path, options: dict[str, Any], text: str) -> None:
