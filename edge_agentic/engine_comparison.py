@@ -5,7 +5,7 @@ nothing of a difference is left over. Source of the parts: the local engine's re
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from operator import attrgetter
 from typing import Any
@@ -73,18 +73,26 @@ def is_empty(turn: TurnResult) -> bool:
     return not turn.text and not turn.tool_calls
 
 
-def same_start(pair: Pair, first_token: FirstToken) -> bool:
+def same_start(pair: Pair, first_token: FirstToken, control_texts: Collection[str] = ()) -> bool:
     """Return whether both answers begin with the same token; an end token here and an empty answer there are equal.
 
-    Where the server parsed a call its raw text is unknown: the names of the first calls are compared.
+    Compared is what a server shows of an answer. Where it parsed a call its raw text is unknown: the names of the first
+    calls are compared.
     """
     local, server = pair
-    if is_empty(local) or is_empty(server):
-        return is_empty(local) and is_empty(server)
-    if not server.text:
+    own, theirs = shown(local.text or "", control_texts), shown(server.text or "", control_texts)
+    if not theirs and server.tool_calls:
         names = [(turn.tool_calls or ({},))[0].get("name") for turn in pair]
         return names[0] == names[1]
-    return first_token(local.text or "") == first_token(server.text)
+    if not own or not theirs:
+        return own == theirs
+    return first_token(own) == first_token(theirs)
+
+
+def shown(text: str, control_texts: Collection[str]) -> str:
+    """Return what a server shows of an answer's text: no control tokens, and no white space before the rest."""
+    hidden = "|".join(map(re.escape, control_texts))
+    return (re.sub(hidden, "", text) if hidden else text).lstrip()
 
 
 def first_character(text: str) -> str | None:
@@ -94,14 +102,20 @@ def first_character(text: str) -> str | None:
 
 
 def compare_engines(
-    pairs: Sequence[Pair], prompts: Sequence[PromptPair], *, decode: str, first_token: FirstToken
+    pairs: Sequence[Pair],
+    prompts: Sequence[PromptPair],
+    *,
+    decode: str,
+    first_token: FirstToken,
+    control_texts: Collection[str] = (),
 ) -> dict[str, Any]:
     """Return the document of engine_compare.json: counts, sums of both sides and the sentences that explain them.
 
-    `decode` is recorded (both sides decode as many tokens as the recorded answer) or natural.
+    `decode` is recorded (both sides decode as many tokens as the recorded answer) or natural; `control_texts` are those
+    of the vocabulary's control tokens, which a server leaves out of what it says.
     """
     known = [prompt for prompt in prompts if prompt.equal is not None]
-    starts = [same_start(pair, first_token) for pair in pairs] if decode == "natural" else []
+    starts = [same_start(pair, first_token, control_texts) for pair in pairs] if decode == "natural" else []
     document = {
         "decode": decode,
         "turns": len(pairs),

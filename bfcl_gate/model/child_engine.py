@@ -219,6 +219,10 @@ class ChildEngine:
         """Return the text of tokens, control tokens included."""
         return cast(str, self._call("text_of", tuple(tokens)))
 
+    def control_texts(self) -> tuple[str, ...]:
+        """Return the texts of the control tokens, which a server leaves out of what it says."""
+        return cast("tuple[str, ...]", self._call("control_texts"))
+
     def forget(self) -> None:
         self._call("forget")
 

@@ -105,6 +105,7 @@ def compare_with(server: "EndpointEngine", job: "Job", engine: EngineOptions, fo
     with closing(planner(engine)) as local:
         planned = plan_replay(local, job.selected, job.replay)
         prompts = [_prompts(plan, local, server) for plans in planned for plan in plans]
+        control_texts = local.control_texts()
     _ask_server(server, planned, job, folder / SERVER)
     asked = read_turns(folder / SERVER / TURNS)
     pairs = pairs_of(read_turns(folder / TURNS).turns, asked.turns)
@@ -114,7 +115,9 @@ def compare_with(server: "EndpointEngine", job: "Job", engine: EngineOptions, fo
         return tokens[0] if tokens else first_character(text)
 
     decode = "recorded" if job.replay.forced else "natural"
-    document = compare_engines(pairs, prompts, decode=decode, first_token=first_token)
+    document = compare_engines(
+        pairs, prompts, decode=decode, first_token=first_token, control_texts=control_texts
+    )
     document["dropped"] = sum(turn.error is not None for turn in asked.turns)
     write_json(folder / COMPARISON, document)
     return document

@@ -8,11 +8,14 @@ medians with their range, and the ratio of the rates round by round: above 1 the
 """
 
 import argparse
+import fcntl
 import json
+import os
 import statistics
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -40,8 +43,11 @@ PLAIN = "{% for message in messages %}{{ message.content }}{% endfor %}"
 QUESTION = "\nCount from one to two hundred in words."
 OURS = "replay path"
 
-Seconds = Callable[[int], float]
-"""Takes the depth in tokens and returns seconds per decoded token there."""
+PAGE = 4096  # bytes: what the smallest pipe holds
+
+Seconds = Callable[[int], list[float]]
+"""Takes the depth in tokens, decodes there once, and returns the seconds per decoded token that are known by then and
+were not before: of this time, or of all of them after the last one."""
 
 
 class Setup:
@@ -51,6 +57,7 @@ class Setup:
         self.model = fetch_model(given.model)
         self.depths = [int(depth) for depth in given.depths.split(",")]
         self.tokens: int = given.tokens
+        self.rounds: int = given.pairs + 1  # the first fills the caches
         self.threads: int = given.threads or usable_threads()
         self.ctx = -(-(max(self.depths) + self.tokens + 64) // 256) * 256
 
@@ -67,7 +74,7 @@ def replay_path(setup: Setup, seen: list[TimedResponse]) -> Iterator[Seconds]:
     )
     engine = ChildEngine(settings)
 
-    def measure(depth: int) -> float:
+    def measure(depth: int) -> list[float]:
         request = ChatRequest(
             messages=({"role": "user", "content": FILLER * max(1, depth)},),
             recorded={"role": "assistant", "content": ANSWER * setup.tokens},
@@ -78,7 +85,7 @@ def replay_path(setup: Setup, seen: list[TimedResponse]) -> Iterator[Seconds]:
         if (response.input_tokens, response.output_tokens) != expected:
             raise SystemExit(f"{FILLER!r} or {ANSWER!r} is not one token in this vocabulary.")
         seen.append(response)
-        return (response.token_ns[-1] - response.token_ns[0]) / 1e9 / (setup.tokens - 1)
+        return [(response.token_ns[-1] - response.token_ns[0]) / 1e9 / (setup.tokens - 1)]
 
     try:
         yield measure
@@ -106,7 +113,7 @@ def raw_loop(setup: Setup) -> Iterator[Seconds]:
         if api.llama_decode(context, batch):
             raise SystemExit("llama_decode failed")
 
-    def measure(depth: int) -> float:
+    def measure(depth: int) -> list[float]:
         depth = max(1, depth)
         held = api.llama_memory_seq_pos_max(memory, 0) + 1
         if held > depth:
@@ -118,7 +125,7 @@ def raw_loop(setup: Setup) -> Iterator[Seconds]:
         for i in range(setup.tokens - 1):
             evaluate(depth + i, 1)
             api.llama_synchronize(context)
-        return (time.perf_counter_ns() - begin) / 1e9 / (setup.tokens - 1)
+        return [(time.perf_counter_ns() - begin) / 1e9 / (setup.tokens - 1)]
 
     try:
         yield measure
@@ -159,14 +166,14 @@ def high_level(setup: Setup, *, chat: bool) -> Iterator[Seconds]:
             )
         )
 
-    def measure(depth: int) -> float:
+    def measure(depth: int) -> list[float]:
         stamps = []
         for piece in (streamed if chat else generated)(depth):
             if not chat or piece["choices"][0]["delta"].get("content"):
                 stamps.append(time.perf_counter_ns())
             if len(stamps) == setup.tokens:
                 break
-        return (stamps[-1] - stamps[0]) / 1e9 / (len(stamps) - 1)
+        return [(stamps[-1] - stamps[0]) / 1e9 / (len(stamps) - 1)]
 
     try:
         yield measure
@@ -174,23 +181,69 @@ def high_level(setup: Setup, *, chat: bool) -> Iterator[Seconds]:
         llama.close()
 
 
+class Gated:
+    """A llama-bench of one depth that stands still between its repetitions.
+
+    It tells each repetition on stderr just before its clock starts. That pipe is kept full (one page, Linux) until
+    the repetition is wanted, so the prompt is evaluated once and its state, which llama-bench keeps, serves them all.
+    """
+
+    def __init__(self, command: Sequence[str]) -> None:
+        self._read, given = os.pipe()
+        fcntl.fcntl(given, fcntl.F_SETPIPE_SZ, PAGE)
+        # A description of its own: the program must wait where it cannot write, this side must not.
+        self._write = os.open(f"/proc/self/fd/{given}", os.O_WRONLY | os.O_NONBLOCK)
+        self._program = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=given
+        )
+        os.close(given)
+
+    def repeat(self, last: bool) -> list[int]:
+        """Let it do one repetition; return after the `last` the nanoseconds of all of them, else nothing."""
+        told = b""
+        while b"generation run" not in told.replace(b"warmup generation run", b""):
+            told += os.read(self._read, PAGE)
+        if last:
+            printed, _ = self._program.communicate()
+            os.close(self._read)
+            os.close(self._write)
+            (found,) = json.loads(printed)
+            return list(found["samples_ns"])
+        os.write(self._write, bytes(PAGE))
+        while not self._waits():
+            time.sleep(0.01)
+        return []
+
+    def _waits(self) -> bool:
+        """Whether it is inside write(2) to stderr: number, then the descriptor. Raises SystemExit if it has ended."""
+        if self._program.poll() is not None:
+            raise SystemExit(f"llama-bench ended with code {self._program.returncode}")
+        doing = Path(f"/proc/{self._program.pid}/syscall").read_text().split()
+        return doing[0] != "running" and doing[1] == "0x2"
+
+
 @contextmanager
 def llama_bench(setup: Setup) -> Iterator[Seconds]:
-    """llama-bench of the same source, a process a measurement."""
-    bench = program("llama-bench")
+    """llama-bench of the same source: a process a measurement at depth 0, else a process a depth."""
+    bench, under_way = program("llama-bench"), dict[int, Gated]()
+    rounds = Counter[int]()
 
-    def measure(depth: int) -> float:
-        command = (
-            f"-p 0 -n {setup.tokens} -d {depth} -r 1 -t {setup.threads} -fa on -b {BATCH} -ub {BATCH} -o json"
-        )
-        done = subprocess.run(
-            [bench, "-m", setup.model, *command.split()],
-            capture_output=True,
-            check=True,
-            stdin=subprocess.DEVNULL,
-        )
-        (found,) = json.loads(done.stdout)
-        return float(found["avg_ns"]) / 1e9 / setup.tokens
+    def command(depth: int, repetitions: int) -> list[str]:
+        options = f"-p 0 -n {setup.tokens} -d {depth} -r {repetitions} -t {setup.threads} -fa on"
+        return [str(bench), "-m", str(setup.model), *f"{options} -b {BATCH} -ub {BATCH} -o json".split()]
+
+    def measure(depth: int) -> list[float]:
+        rounds[depth] += 1
+        if depth:
+            if depth not in under_way:
+                under_way[depth] = Gated([*command(depth, setup.rounds), "--progress"])
+            taken = under_way[depth].repeat(last=rounds[depth] == setup.rounds)
+        else:
+            done = subprocess.run(
+                command(depth, 1), capture_output=True, check=True, stdin=subprocess.DEVNULL
+            )
+            taken = [json.loads(done.stdout)[0]["avg_ns"]]
+        return [ns / 1e9 / setup.tokens for ns in taken]
 
     yield measure
 
@@ -202,7 +255,7 @@ def llama_server(setup: Setup) -> Iterator[Seconds]:
     with running(program(), setup.model, *options.split()) as client:
         (token,) = client.post("/tokenize", {"content": FILLER})["tokens"]
 
-        def measure(depth: int) -> float:
+        def measure(depth: int) -> list[float]:
             body = {
                 "prompt": [token] * max(1, depth),
                 "n_predict": setup.tokens,
@@ -211,7 +264,7 @@ def llama_server(setup: Setup) -> Iterator[Seconds]:
                 "cache_prompt": True,
             }
             stamps = [at_ns for at_ns, event in client.lines("/completion", body) if event.get("tokens")]
-            return (stamps[-1] - stamps[0]) / 1e9 / (len(stamps) - 1)
+            return [(stamps[-1] - stamps[0]) / 1e9 / (len(stamps) - 1)]
 
         yield measure
 
@@ -228,17 +281,15 @@ def contestants(setup: Setup, seen: list[TimedResponse]) -> dict[str, Callable[[
     }
 
 
-def measure_depth(ways: dict[str, Seconds], depth: int, pairs: int) -> dict[str, list[float]]:
-    """Return seconds per token of each way, round by round, after one round that fills the caches."""
+def measure_depth(ways: dict[str, Seconds], depth: int, rounds: int) -> dict[str, list[float]]:
+    """Return seconds per token of each way, round by round, without the first one, which fills the caches."""
     taken: dict[str, list[float]] = {name: [] for name in ways}
     names = list(ways)
-    for number in range(pairs + 1):
+    for number in range(rounds):
         for name in names[number % len(names) :] + names[: number % len(names)]:
-            seconds = ways[name](depth)
-            if number:
-                taken[name].append(seconds)
-            sys.stderr.write(f"depth {depth}, round {number}: {name} {seconds * 1e3:.2f} ms\n")
-    return taken
+            taken[name] += ways[name](depth)
+            sys.stderr.write(f"depth {depth}, round {number}: {name}\n")
+    return {name: seconds[1:] for name, seconds in taken.items()}
 
 
 def spread(values: Sequence[float], digits: int) -> str:
@@ -281,7 +332,7 @@ def main() -> None:
         ways = {name: stack.enter_context(way()) for name, way in opened.items()}
         for depth in setup.depths:
             seen.clear()
-            taken = measure_depth(ways, depth, given.pairs)
+            taken = measure_depth(ways, depth, setup.rounds)
             print_depth(depth, taken, seen[1:])
 
 

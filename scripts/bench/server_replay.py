@@ -36,6 +36,7 @@ from bfcl_gate.model.child_engine import ChildEngine
 from bfcl_gate.model.engine import EngineSettings, TimedResponse
 from bfcl_gate.model.llama_engine import LlamaEngine, usable_threads
 from edge_agentic.benchmark import warm_up_request
+from edge_agentic.engine_comparison import shown
 from edge_agentic.replay import ReplayOptions, TurnPlan, plan_replay, select_turns
 from edge_agentic.trace import find_trace, read_trace
 
@@ -59,6 +60,7 @@ class Pair:
     plan: TurnPlan
     ours: TimedResponse
     theirs: Served
+    control_texts: tuple[str, ...]
 
     @property
     def taken_ns(self) -> int:
@@ -70,7 +72,11 @@ class Pair:
 
     @property
     def same_text(self) -> bool:
-        return self.ours.text == self.theirs.text
+        return self.seen(self.ours.text) == self.seen(self.theirs.text)
+
+    def seen(self, text: str) -> str:
+        """Return what both show of a text: the server leaves out control tokens and the white space before the rest."""
+        return shown(text, self.control_texts)
 
 
 def settings_of(given: argparse.Namespace, plans: Sequence[Sequence[ChatRequest]]) -> EngineSettings:
@@ -156,11 +162,10 @@ def ask_all(settings: EngineSettings, given: argparse.Namespace) -> tuple[list[P
 def _pair(engine: ChildEngine, client: Client, plan: TurnPlan, *, first_here: bool) -> Pair:
     """Ask one turn of both, each first every other time."""
     keep = plan.tokens.keep if plan.tokens else 0
-    if first_here:
-        ours = engine.generate(plan.request, keep)
-        return Pair(plan=plan, ours=ours, theirs=ask_server(client, plan.request))
+    ours = engine.generate(plan.request, keep) if first_here else None
     theirs = ask_server(client, plan.request)
-    return Pair(plan=plan, ours=engine.generate(plan.request, keep), theirs=theirs)
+    ours = ours or engine.generate(plan.request, keep)
+    return Pair(plan=plan, ours=ours, theirs=theirs, control_texts=engine.control_texts())
 
 
 def _line(pair: Pair) -> str:
@@ -197,10 +202,10 @@ def margins(settings: EngineSettings, pairs: Sequence[Pair]) -> list[tuple[Pair,
 
 def _margin(engine: LlamaEngine, pair: Pair) -> tuple[int, float]:
     ids = pair.ours.token_ids
-    said = [
-        engine.text_of(ids[: n + 1]).rstrip("\ufffd") for n in range(len(ids))
-    ]  # half a character is none
-    same = next((n for n, text in enumerate(said) if not pair.theirs.text.startswith(text)), len(ids))
+    # Half a character is none.
+    said = [pair.seen(engine.text_of(ids[: n + 1]).rstrip("\ufffd")) for n in range(len(ids))]
+    theirs = pair.seen(pair.theirs.text)
+    same = next((n for n, text in enumerate(said) if not theirs.startswith(text)), len(ids))
     tokens = engine.prompt(pair.plan.request).tokens
     logits = engine.logits_after([*tokens, *ids[:same]])
     second, first = np.partition(logits, -2)[-2:]

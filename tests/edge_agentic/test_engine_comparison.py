@@ -106,13 +106,18 @@ CALL = ({"name": "bash", "arguments": "{}"},)
             False,
         ),
         ({"text": "prose", "tool_calls": ()}, {"text": None, "tool_calls": CALL}, False),
+        ({"text": "<|start|>\none two"}, {"text": "one two"}, True),
+        ({"text": "<|start|><|pad.|>"}, {"text": ""}, True),
+        ({"text": "<|start|>two"}, {"text": "one"}, False),
+        ({"text": "<|pad!|>one"}, {"text": "one"}, False),
     ],
 )
 def test_answers_begin_alike_where_their_first_token_is_the_same(
     here: dict[str, object], there: dict[str, object], same: bool
 ) -> None:
     pair = replace(local(), **here), replace(server(), **there)
-    assert same_start(pair, lambda text: text.split()[0] if text else None) is same
+    control_texts = ("<|start|>", "<|pad.|>")
+    assert same_start(pair, lambda text: text.split()[0] if text else None, control_texts) is same
 
 
 def test_without_a_tokenizer_the_first_character_is_compared() -> None:

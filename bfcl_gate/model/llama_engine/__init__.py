@@ -290,6 +290,10 @@ class LlamaEngine:
         """Return the text of tokens, control tokens included."""
         return self._vocabulary.text(tokens)
 
+    def control_texts(self) -> tuple[str, ...]:
+        """Return the texts of the control tokens, which a server leaves out of what it says."""
+        return tuple(special.text for special in self._vocabulary.specials if special.control)
+
     def logits_after(self, tokens: Iterable[int]) -> Logits:
         """Evaluate tokens from an empty cache in canonical chunks; return a copy of the logits of what follows them,
         shape (n_vocab,). The cache is empty afterwards."""
