@@ -25,6 +25,13 @@ N_BATCH = 512
 KV_TYPES = {"f16": api.GGML_TYPE_F16, "q8_0": api.GGML_TYPE_Q8_0, "q4_0": api.GGML_TYPE_Q4_0}
 
 Logits = np.ndarray[Any, np.dtype[np.float32]]
+
+# A function object of its own, for the binding's makes a pointer object of what is wanted as an address: after a pass
+# over the weights little of the interpreter is left in the caches, and every object touched is a wait for memory.
+_LOGITS_AT = api._lib["llama_get_logits_ith"]
+_LOGITS_AT.argtypes = (ctypes.c_void_p, ctypes.c_int32)
+_LOGITS_AT.restype = ctypes.c_void_p
+
 StopFlag = Any  # ctypes array of two bytes: the flag and a zero
 
 
@@ -119,8 +126,8 @@ def require_evaluated(status: int, stop: StopFlag) -> None:
 def likeliest(logits: Logits) -> int:
     """Return the token of the largest logit. Raises EngineError for logits that are no numbers."""
     # argmax takes the lowest id among equals, so ties do not depend on the build; it takes a NaN before all.
-    best = int(np.argmax(logits))
-    if math.isnan(logits[best]):
+    best = int(logits.argmax())
+    if math.isnan(logits.item(best)):
         raise EngineError("The model computed logits that are no numbers; its file or the device is broken.")
     return best
 
@@ -216,22 +223,34 @@ class Decoder:
         self._inside[0] += perf_counter_ns() - begin
         require_evaluated(status, self._stop)
 
-    def step(self, token: int, position: int) -> None:
-        """Evaluate one token, with logits."""
+    def step(self, token: int, position: int) -> Logits:
+        """Evaluate one token and return its logits as `logits` does."""
+        batch = self._batch
+        batch.n_tokens = 1
         self._token[0] = token
         self._pos[0] = position
         self._output[0] = 1
-        self._decode(1)
+        begin = perf_counter_ns()
+        status = api.llama_decode(self._context, batch)
+        address = _LOGITS_AT(self._context, -1) if status == 0 else None
+        self._inside[0] += perf_counter_ns() - begin
+        require_evaluated(status, self._stop)
+        return self._seen(address)
 
     def logits(self) -> Logits:
         """Return a view of the last evaluated token's logits, shape (n_vocab,), valid until the next evaluation."""
         begin = perf_counter_ns()
-        pointer = api.llama_get_logits_ith(self._context, -1)  # a GPU is waited for here
+        address = _LOGITS_AT(self._context, -1)  # a GPU is waited for here
         self._inside[0] += perf_counter_ns() - begin
-        address = ctypes.cast(pointer, ctypes.c_void_p).value or 0
+        return self._seen(address)
+
+    def _seen(self, address: int | None) -> Logits:
+        if address is None:
+            raise EngineError(f"llama.cpp holds no logits of the last token ({log_tail()}).")
         if address != self._logits_address:
             self._logits_address = address
-            self._logits = np.ctypeslib.as_array(pointer, (self._n_vocab,))
+            floats = (ctypes.c_float * self._n_vocab).from_address(address)
+            self._logits = np.ctypeslib.as_array(floats)
         return self._logits
 
     def rows(self) -> Logits:
@@ -253,9 +272,6 @@ class Decoder:
         self.evaluate(array("i", bytes(4 * self._max_rows)), 0, self._max_rows, self._max_rows)
         self.forget()
 
-    def _pick(self) -> int:
-        return likeliest(self.logits())
-
     def follow(self, start: int, answer: "array[int]", mark: int) -> Decoded:
         """Decode a known answer: compute every step's logits, then take the recorded token.
 
@@ -264,12 +280,13 @@ class Decoder:
         stamps, inside = array("q", bytes(8 * len(answer))), array("q", bytes(8 * len(answer)))
         mark = mark if self.memory.needs_marks else 0
         agreed = 0
+        logits = self.logits()
         for i, token in enumerate(answer):
             if i:
-                self.step(answer[i - 1], start + i - 1)
+                logits = self.step(answer[i - 1], start + i - 1)
                 if start + i == mark:
                     self.memory.mark()
-            agreed += self._pick() == token
+            agreed += likeliest(logits) == token
             stamps[i] = perf_counter_ns()
             inside[i] = self._inside[0]
         return Decoded(answer, stamps, inside, agreed)
@@ -279,10 +296,11 @@ class Decoder:
         tokens = array("i", bytes(4 * limit))
         stamps, inside = array("q", bytes(8 * limit)), array("q", bytes(8 * limit))
         count = 0
+        logits = self.logits()
         while count < limit:
             if count:
-                self.step(tokens[count - 1], start + count - 1)
-            tokens[count] = self._pick()
+                logits = self.step(tokens[count - 1], start + count - 1)
+            tokens[count] = likeliest(logits)
             stamps[count] = perf_counter_ns()
             inside[count] = self._inside[0]
             count += 1

@@ -16,7 +16,7 @@ from bfcl_gate.errors import EngineError
 from bfcl_gate.model.engine import EngineSettings
 from bfcl_gate.model.llama_engine import LlamaEngine
 from bfcl_gate.model.llama_engine import decoder as decoder_module
-from bfcl_gate.model.llama_engine.decoder import Cancelled, Decoder
+from bfcl_gate.model.llama_engine.decoder import Cancelled, Decoder, likeliest
 from bfcl_gate.model.prefix import reusable
 
 Logits = "np.ndarray[Any, np.dtype[np.float32]]"
@@ -210,21 +210,18 @@ def test_forced_steps_agree_where_the_argmax_was_the_recorded_token(
     assert decoder.follow(40, other, 0).agreed == 11
 
 
-def test_the_lowest_token_wins_a_tie(
-    decoder_on: Callable[..., Decoder], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    decoder = decoder_on("attention")
-    monkeypatch.setattr(decoder, "logits", lambda: np.array([0, 7, 7, 1], dtype=np.float32))
-    assert decoder._pick() == 1
+def test_the_lowest_token_wins_a_tie() -> None:
+    assert likeliest(np.array([0, 7, 7, 1], dtype=np.float32)) == 1
 
 
-def test_logits_that_are_no_numbers_are_an_engine_error(
-    decoder_on: Callable[..., Decoder], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    decoder = decoder_on("attention")
-    monkeypatch.setattr(decoder, "logits", lambda: np.array([0, np.nan, 7], dtype=np.float32))
+def test_logits_that_are_no_numbers_are_an_engine_error() -> None:
     with pytest.raises(EngineError, match="no numbers"):
-        decoder._pick()
+        likeliest(np.array([0, np.nan, 7], dtype=np.float32))
+
+
+def test_without_an_evaluation_there_are_no_logits(decoder_on: Callable[..., Decoder]) -> None:
+    with pytest.raises(EngineError, match="no logits"):
+        decoder_on("attention").logits()
 
 
 def test_a_set_flag_stops_a_batch_and_the_emptied_memory_is_right_again(
