@@ -15,8 +15,10 @@ from bfcl_gate.tools import mlperf_tools, official_tools
 
 TOOL_SCHEMAS = ("mlperf", "official")
 
-_MLPERF_PERCENT = {"non_live": 62, "live": 10, "hallucination": 10}
-_MLPERF_WHOLE = 25
+MLPERF_PERCENT = {"non_live": 62, "live": 10, "hallucination": 10}
+"""The share of a category's subsets that MLPerf v6.1 takes, in percent."""
+
+MLPERF_WHOLE = 25
 """MLPerf v6.1 takes subsets of at most this many entries whole."""
 
 
@@ -78,7 +80,7 @@ def mlperf_count(subset: str) -> int:
     category, total = CATEGORIES[subset], len(entries(subset))
     if category is None:
         return 0
-    return total if total <= _MLPERF_WHOLE else max(1, total * _MLPERF_PERCENT[category] // 100)
+    return total if total <= MLPERF_WHOLE else max(1, total * MLPERF_PERCENT[category] // 100)
 
 
 def _listed(path: Path) -> Iterable[Entry]:

@@ -123,6 +123,7 @@ def _cpu(root: Path) -> dict[str, Any]:
             "model": cpuinfo.get("model name") or cpuinfo.get("Model") or platform.processor() or None,
             "logical": os.cpu_count(),
             "physical": len(cores) or None,
+            "sockets": len({package for package, _ in cores if package is not None}) or None,
             "usable": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None,
             "smt_active": _read(root / _CPUS / "smt/active"),
             "core_capacities": sorted({text for text in capacities if text}),

@@ -5,6 +5,7 @@ from typing import NoReturn
 from bfcl_gate.cli.shell import new_command, run_app
 from edge_agentic.cli import data, models, report, traces
 from edge_agentic.cli.doctor import doctor
+from edge_agentic.cli.export_mlperf import export_mlperf
 from edge_agentic.cli.run import run
 from edge_agentic.cli.serve import serve_scripted
 
@@ -18,6 +19,7 @@ app.add_typer(models.app, name="models")
 app.add_typer(data.app, name="data")
 app.command("report")(report.report)
 app.command("compare")(report.compare)
+app.command("export-mlperf")(export_mlperf)
 app.command("doctor")(doctor)
 app.command("serve-scripted")(serve_scripted)
 
