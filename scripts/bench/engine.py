@@ -18,6 +18,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from multiprocessing.sharedctypes import RawArray
 from pathlib import Path
 from typing import Any
 
@@ -32,9 +33,8 @@ from bfcl_gate.cache import sha256_of
 from bfcl_gate.download import fetch_model
 from bfcl_gate.model.catalog import DEFAULT
 from bfcl_gate.model.chat import ChatRequest
-from bfcl_gate.model.child_engine import ChildEngine
 from bfcl_gate.model.engine import EngineSettings, TimedResponse
-from bfcl_gate.model.llama_engine import usable_threads
+from bfcl_gate.model.llama_engine import LlamaEngine, usable_threads
 
 BATCH = 512
 FILLER = " the"  # one token in the vocabularies at hand, which is checked
@@ -63,8 +63,8 @@ class Setup:
 
 
 @contextmanager
-def replay_path(setup: Setup, seen: list[TimedResponse]) -> Iterator[Seconds]:
-    """This product's engine in its child process, forced decoding, from the clock readings it reports."""
+def replay_engine(setup: Setup) -> Iterator[LlamaEngine]:
+    """This product's engine, in this process: a run has the same one in a child, where nothing else happens."""
     settings = EngineSettings(
         model_path=setup.model,
         model_sha256=sha256_of(setup.model),
@@ -72,7 +72,16 @@ def replay_path(setup: Setup, seen: list[TimedResponse]) -> Iterator[Seconds]:
         threads=setup.threads,
         chat_template=PLAIN,
     )
-    engine = ChildEngine(settings)
+    engine = LlamaEngine(settings, RawArray("B", 2))
+    try:
+        yield engine
+    finally:
+        engine.close()
+
+
+@contextmanager
+def replay_path(setup: Setup, engine: LlamaEngine, seen: list[TimedResponse]) -> Iterator[Seconds]:
+    """Forced decoding, from the clock readings the engine reports."""
 
     def measure(depth: int) -> list[float]:
         request = ChatRequest(
@@ -87,21 +96,28 @@ def replay_path(setup: Setup, seen: list[TimedResponse]) -> Iterator[Seconds]:
         seen.append(response)
         return [(response.token_ns[-1] - response.token_ns[0]) / 1e9 / (setup.tokens - 1)]
 
-    try:
-        yield measure
-    finally:
-        engine.close()
+    yield measure
 
 
 @contextmanager
-def raw_loop(setup: Setup) -> Iterator[Seconds]:
-    """The C binding alone: a token a batch, evaluated and waited for; none is chosen, as in llama-bench."""
+def own_context(setup: Setup) -> Iterator[tuple[Any, Any]]:
+    """A model and a context that the C binding makes by itself."""
     model = api.llama_model_load_from_file(str(setup.model).encode(), api.llama_model_default_params())
     parameters = api.llama_context_default_params()
     parameters.n_ctx, parameters.n_batch, parameters.n_ubatch = setup.ctx, BATCH, BATCH
     parameters.n_threads = parameters.n_threads_batch = setup.threads
     parameters.flash_attn_type = api.LLAMA_FLASH_ATTN_TYPE_ENABLED
     context = api.llama_init_from_model(model, parameters)
+    try:
+        yield model, context
+    finally:
+        api.llama_free(context)
+        api.llama_model_free(model)
+
+
+@contextmanager
+def raw_loop(setup: Setup, model: Any, context: Any) -> Iterator[Seconds]:
+    """The C binding alone: a token a batch, evaluated and waited for; none is chosen, as in llama-bench."""
     memory, batch = api.llama_get_memory(context), api.llama_batch_init(BATCH, 0, 1)
     (token,) = _tokens(model, FILLER)
 
@@ -131,8 +147,12 @@ def raw_loop(setup: Setup) -> Iterator[Seconds]:
         yield measure
     finally:
         api.llama_batch_free(batch)
-        api.llama_free(context)
-        api.llama_model_free(model)
+
+
+@contextmanager
+def raw_loop_apart(setup: Setup) -> Iterator[Seconds]:
+    with own_context(setup) as (model, context), raw_loop(setup, model, context) as measure:
+        yield measure
 
 
 def _tokens(model: Any, text: str) -> list[int]:
@@ -269,11 +289,14 @@ def llama_server(setup: Setup) -> Iterator[Seconds]:
         yield measure
 
 
-def contestants(setup: Setup, seen: list[TimedResponse]) -> dict[str, Callable[[], Any]]:
+def contestants(setup: Setup, engine: LlamaEngine, seen: list[TimedResponse]) -> dict[str, Callable[[], Any]]:
     """Return how each is opened, by name."""
     return {
-        OURS: lambda: replay_path(setup, seen),
-        "raw binding loop": lambda: raw_loop(setup),
+        OURS: lambda: replay_path(setup, engine, seen),
+        # In the same context, which holds the prompt: where weights and caches come to lie in memory changes from load
+        # to load, and the speed with it by more than what is looked for.
+        "raw binding loop": lambda: raw_loop(setup, engine._model.handle, engine._decoder._context),
+        "raw loop in its own context": lambda: raw_loop_apart(setup),
         "Llama.generate": lambda: high_level(setup, chat=False),
         "chat completion stream": lambda: high_level(setup, chat=True),
         "llama-bench": lambda: llama_bench(setup),
@@ -303,7 +326,7 @@ def print_depth(depth: int, taken: dict[str, list[float]], seen: Sequence[TimedR
     for name, seconds in taken.items():
         ratios = [other / own for own, other in zip(taken[OURS], seconds, strict=True)]
         ratio = "" if name == OURS else spread(ratios, 3)
-        print(f"  {name:<24} {spread([s * 1e3 for s in seconds], 2):<28} {ratio}")
+        print(f"  {name:<28} {spread([s * 1e3 for s in seconds], 2):<28} {ratio}")
     tokens = [
         (r.token_ns[-1] - r.token_ns[0] - (r.library_decode_ns or 0)) / 1e3 / (len(r.token_ns) - 1)
         for r in seen
@@ -324,12 +347,11 @@ def main() -> None:
     parser.add_argument("--only", help="names of the others, separated by commas")
     given = parser.parse_args()
     setup, seen = Setup(given), list[TimedResponse]()
-    opened = contestants(setup, seen)
-    if given.only:
-        opened = {name: way for name, way in opened.items() if name in (OURS, *given.only.split(","))}
+    wanted = given.only and (OURS, *given.only.split(","))
     print(f"{setup.model.name}, {setup.threads} threads, {setup.tokens} tokens, {given.pairs} rounds")
     with ExitStack() as stack:
-        ways = {name: stack.enter_context(way()) for name, way in opened.items()}
+        opened = contestants(setup, stack.enter_context(replay_engine(setup)), seen)
+        ways = {n: stack.enter_context(way()) for n, way in opened.items() if not wanted or n in wanted}
         for depth in setup.depths:
             seen.clear()
             taken = measure_depth(ways, depth, setup.rounds)
