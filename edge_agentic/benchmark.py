@@ -176,6 +176,7 @@ def _keep_manifest(
         "profile": job.ruleset.name,
         "ruleset": job.ruleset.name,
         "strict": job.ruleset.strict,
+        **_limits(job.ruleset),
         "reduced": job.reduced,
         "engine_id": engine_id(info),
         "config_id": digest(identity),
@@ -195,6 +196,11 @@ def _keep_manifest(
     # The first session's environment stays on record; what was planned may grow with another --limit.
     stored = read_json(path)
     return {**stored, **{key: manifest[key] for key in ("config_id", "identity", "planned", "reduced")}}
+
+
+def _limits(ruleset: Ruleset) -> dict[str, Any]:
+    limits = {"turn_s": ruleset.turn_timeout_s, "replay_s": ruleset.replay_limit_s}
+    return {} if None in limits.values() else {"limits": limits}
 
 
 def config_fields(job: Job, info: EngineInfo) -> dict[str, Any]:

@@ -126,6 +126,7 @@ ADVICE = {
     "context": "Run again with a larger --ctx.",
     "prompts_whole": "Give the server a context that holds the largest prompt.",
     "prompts_uncut": "Give the server a context that holds the largest prompt; look at its log for truncation.",
+    "deadlines": "This device is too slow for this workload: the reference would have ended it. Take another profile.",
     "offload": "Free GPU memory or ask for fewer --gpu-layers.",
     "suspend": "Keep the machine awake (on Linux: systemd-inhibit) and run again.",
     "swap_in": "Close other programs or take a smaller model, context or --kv-type.",

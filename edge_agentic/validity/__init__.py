@@ -27,7 +27,7 @@ def check_run(
 
     From the manifest (run.json) are read, where present: `planned.turns`, `planned.largest_prompt_tokens`,
     `engine.kind`, `engine.ctx`, `engine.gpu_layers`, `engine.layers`, `engine.offloaded_layers`,
-    `options.max_tokens`, `model.bytes` and `preflight`. `snapshots` holds one {"before", "after"} pair of
+    `options.max_tokens`, `limits`, `model.bytes` and `preflight`. `snapshots` holds one {"before", "after"} pair of
     `edge_agentic.environment.snapshot` for each session of the run; `strict` is the ruleset's.
     """
     condition = INVALID if strict else WARN

@@ -34,6 +34,7 @@ def check_turns(
         context(answered, engine.get("ctx"), manifest.get("options", {}).get("max_tokens")),
         prompts_whole(answered, planned.get("largest_prompt_tokens")),
         prompts_uncut(answered),
+        deadlines(answered, manifest.get("limits") or {}),
         bookkeeping(answered, local=local),
         cut_answers(answered),
         empty_answers(answered),
@@ -105,6 +106,23 @@ def prompts_uncut(answered: Sequence[TurnResult]) -> Check | None:
     detail = f"{len(cut)} of {len(sizes)} prompts have less than half the tokens that their size makes expect"
     detail += f", none of them more than {max(cut):,}: the server's context is smaller." if cut else "."
     return Check("prompts_uncut", INVALID, not cut, detail)
+
+
+def deadlines(answered: Sequence[TurnResult], limits: Mapping[str, int]) -> Check | None:
+    """No turn, nor all of them together, took longer than the reference waits: `turn_s`, `replay_s` seconds.
+
+    Source: turn_timeout_s and max_duration_ms of MLPerf's configuration. None where the ruleset has no such limits.
+    """
+    longest, whole = limits.get("turn_s"), limits.get("replay_s")
+    if longest is None or whole is None or not answered:
+        return None
+    taken_s = [(turn.completed_ns - turn.submitted_ns) / 1e9 for turn in answered]
+    late = sum(taken > longest for taken in taken_s)
+    detail = (
+        f"{count(late, 'turn')} took longer than {longest} s, after which the reference gives a turn up (the longest "
+        f"{max(taken_s):.1f} s); all of them {sum(taken_s):.0f} s, at most {whole} s before it ends a replay."
+    )
+    return Check("deadlines", INVALID, not late and sum(taken_s) <= whole, detail)
 
 
 def bookkeeping(answered: Sequence[TurnResult], *, local: bool) -> Check | None:

@@ -265,6 +265,28 @@ def test_prompts_of_a_local_engine_are_not_judged_by_size() -> None:
     assert "prompts_uncut" not in checks()
 
 
+@pytest.mark.parametrize(
+    ("seconds", "passed", "told"),
+    [
+        ((599, 600), True, "0 turns took longer than 600 s"),
+        ((10, 601), False, "1 turn took longer than 600 s"),
+        ((600,) * 24, True, "all of them 14400 s, at most 14400 s"),
+        ((600,) * 25, False, "all of them 15000 s, at most 14400 s"),
+    ],
+)
+def test_what_the_reference_would_have_ended_is_invalid(
+    seconds: Sequence[int], passed: bool, told: str
+) -> None:
+    made = [replace(turns()[0], completed_ns=turns()[0].submitted_ns + s * 10**9) for s in seconds]
+    found = checks(made, limits={"turn_s": 600, "replay_s": 14_400})["deadlines"]
+    assert (found.level, found.passed) == (INVALID, passed)
+    assert told in found.detail
+
+
+def test_a_ruleset_without_limits_has_no_deadlines() -> None:
+    assert "deadlines" not in checks()
+
+
 def found_at_server(level: str, passed: bool | None) -> dict[str, Any]:
     return {"name": "cache", "level": level, "passed": passed, "detail": "0 of 9 reused", "meaning": "slow"}
 
