@@ -8,9 +8,7 @@ medians with their range, and the ratio of the rates round by round: above 1 the
 """
 
 import argparse
-import fcntl
 import json
-import os
 import statistics
 import subprocess
 import sys
@@ -28,6 +26,7 @@ sys.path[:0] = [str(SCRIPTS.parent), str(SCRIPTS)]
 from llama_cpp import Llama
 from llama_cpp import llama_cpp as api
 from llama_server import program, running
+from standing_bench import StandingBench
 
 from bfcl_gate.cache import sha256_of
 from bfcl_gate.download import fetch_model
@@ -42,8 +41,6 @@ ANSWER = " a"
 PLAIN = "{% for message in messages %}{{ message.content }}{% endfor %}"
 QUESTION = "\nCount from one to two hundred in words."
 OURS = "replay path"
-
-PAGE = 4096  # bytes: what the smallest pipe holds
 
 Seconds = Callable[[int], list[float]]
 """Takes the depth in tokens, decodes there once, and returns the seconds per decoded token that are known by then and
@@ -201,51 +198,10 @@ def high_level(setup: Setup, *, chat: bool) -> Iterator[Seconds]:
         llama.close()
 
 
-class Gated:
-    """A llama-bench of one depth that stands still between its repetitions.
-
-    It tells each repetition on stderr just before its clock starts. That pipe is kept full (one page, Linux) until
-    the repetition is wanted, so the prompt is evaluated once and its state, which llama-bench keeps, serves them all.
-    """
-
-    def __init__(self, command: Sequence[str]) -> None:
-        self._read, given = os.pipe()
-        fcntl.fcntl(given, fcntl.F_SETPIPE_SZ, PAGE)
-        # A description of its own: the program must wait where it cannot write, this side must not.
-        self._write = os.open(f"/proc/self/fd/{given}", os.O_WRONLY | os.O_NONBLOCK)
-        self._program = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=given
-        )
-        os.close(given)
-
-    def repeat(self, last: bool) -> list[int]:
-        """Let it do one repetition; return after the `last` the nanoseconds of all of them, else nothing."""
-        told = b""
-        while b"generation run" not in told.replace(b"warmup generation run", b""):
-            told += os.read(self._read, PAGE)
-        if last:
-            printed, _ = self._program.communicate()
-            os.close(self._read)
-            os.close(self._write)
-            (found,) = json.loads(printed)
-            return list(found["samples_ns"])
-        os.write(self._write, bytes(PAGE))
-        while not self._waits():
-            time.sleep(0.01)
-        return []
-
-    def _waits(self) -> bool:
-        """Whether it is inside write(2) to stderr: number, then the descriptor. Raises SystemExit if it has ended."""
-        if self._program.poll() is not None:
-            raise SystemExit(f"llama-bench ended with code {self._program.returncode}")
-        doing = Path(f"/proc/{self._program.pid}/syscall").read_text().split()
-        return doing[0] != "running" and doing[1] == "0x2"
-
-
 @contextmanager
 def llama_bench(setup: Setup) -> Iterator[Seconds]:
     """llama-bench of the same source: a process a measurement at depth 0, else a process a depth."""
-    bench, under_way = program("llama-bench"), dict[int, Gated]()
+    bench, under_way = program("llama-bench"), dict[int, StandingBench]()
     rounds = Counter[int]()
 
     def command(depth: int, repetitions: int) -> list[str]:
@@ -256,7 +212,7 @@ def llama_bench(setup: Setup) -> Iterator[Seconds]:
         rounds[depth] += 1
         if depth:
             if depth not in under_way:
-                under_way[depth] = Gated([*command(depth, setup.rounds), "--progress"])
+                under_way[depth] = StandingBench([*command(depth, setup.rounds), "--progress"])
             taken = under_way[depth].repeat(last=rounds[depth] == setup.rounds)
         else:
             done = subprocess.run(
