@@ -8,7 +8,7 @@ a call was made.
 import json
 import zipfile
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -49,48 +49,65 @@ class Entry:
     answers: tuple[dict[str, dict[str, list[Any]]], ...]
 
 
-@cache
 def entries(subset: str) -> tuple[Entry, ...]:
     """Return all entries of one of `CATEGORIES` in file order.
 
     Raises SourceError where the data cannot be had.
     """
-    answers = {} if subset in WITHOUT_ANSWERS else _answers(subset)
-    rows = data_rows(f"BFCL_v4_{subset}.json")
-    return tuple(_entry(subset, row, answers.get(row["id"], ())) for row in rows)
+    return tuple(_entry(subset, sample_id) for sample_id in entry_ids(subset))
+
+
+def entry_ids(subset: str) -> tuple[str, ...]:
+    """Return the ids of all entries of one of `CATEGORIES` in file order. Raises SourceError as `entries` does."""
+    return tuple(_texts(subset))
 
 
 def entry(sample_id: str) -> Entry:
     """Return the entry of that id. Raises InputError where BFCL v4 has no such single-turn entry."""
     subset = sample_id.rpartition("_")[0]
-    found = _by_id(subset).get(sample_id) if subset in CATEGORIES else None
-    if found is None:
+    if subset not in CATEGORIES or sample_id not in _texts(subset):
         raise InputError(
             f"{sample_id!r} is not the id of a single-turn BFCL v4 entry; expected one such as "
             f"simple_python_0 or live_multiple_3-2-0, of the subsets {', '.join(CATEGORIES)}."
         )
-    return found
+    return _entry(subset, sample_id)
+
+
+@lru_cache(maxsize=64)
+def _entry(subset: str, sample_id: str) -> Entry:
+    text, answers = _texts(subset)[sample_id]
+    row = json.loads(text)
+    return Entry(
+        id=sample_id,
+        subset=subset,
+        messages=tuple(message for turn in row["question"] for message in turn),
+        functions=tuple(row["function"]),
+        answers=tuple(json.loads(answers)["ground_truth"]) if answers else (),
+    )
 
 
 @cache
-def _by_id(subset: str) -> dict[str, Entry]:
-    return {found.id: found for found in entries(subset)}
+def _texts(subset: str) -> dict[str, tuple[str, str | None]]:
+    """Return by id the line of each entry and that of its answers, None without.
+
+    Lines, for as objects all entries take 50 MB, and a run needs one at a time.
+    """
+    with_answers = subset not in WITHOUT_ANSWERS
+    answers = _lines_by_id(f"possible_answer/BFCL_v4_{subset}.json") if with_answers else {}
+    lines = _lines_by_id(f"BFCL_v4_{subset}.json")
+    return {sample_id: (line, answers.get(sample_id)) for sample_id, line in lines.items()}
 
 
-def _entry(subset: str, row: dict[str, Any], answers: tuple[dict[str, Any], ...]) -> Entry:
-    messages = tuple(message for turn in row["question"] for message in turn)
-    functions = tuple(row["function"])
-    return Entry(id=row["id"], subset=subset, messages=messages, functions=functions, answers=answers)
-
-
-def _answers(subset: str) -> dict[str, tuple[dict[str, Any], ...]]:
-    return {
-        row["id"]: tuple(row["ground_truth"]) for row in data_rows(f"possible_answer/BFCL_v4_{subset}.json")
-    }
+def _lines_by_id(name: str) -> dict[str, str]:
+    return {str(json.loads(line)["id"]): line for line in _lines(name)}
 
 
 def data_rows(name: str) -> list[dict[str, Any]]:
     """Return the objects of one data file of the wheel. Raises SourceError where it cannot be had."""
+    return [json.loads(line) for line in _lines(name)]
+
+
+def _lines(name: str) -> list[str]:
     wheel = _wheel()
     try:
         with zipfile.ZipFile(wheel) as archive:
@@ -99,7 +116,7 @@ def data_rows(name: str) -> list[dict[str, Any]]:
         raise SourceError(
             f"{wheel}: cannot read bfcl_eval/data/{name} of the BFCL data ({error})."
         ) from error
-    return [json.loads(line) for line in lines if line.strip()]
+    return [line for line in lines if line.strip()]
 
 
 @cache

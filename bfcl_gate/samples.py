@@ -7,7 +7,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from bfcl_gate.dataset import CATEGORIES, Entry, entries, entry
+from bfcl_gate.dataset import CATEGORIES, Entry, entries, entry, entry_ids
 from bfcl_gate.errors import InputError
 from bfcl_gate.files import read_lines
 from bfcl_gate.ruleset import KNOWN_SAMPLES
@@ -69,7 +69,9 @@ def _chosen(sample: str | Path) -> Iterable[Entry]:
     if sample == "full":
         return (found for subset in CATEGORIES for found in entries(subset))
     if sample == "mlperf":
-        return (found for subset in CATEGORIES for found in entries(subset)[: mlperf_count(subset)])
+        return map(
+            entry, (name for subset in CATEGORIES for name in entry_ids(subset)[: mlperf_count(subset)])
+        )
     if sample == "quick":
         return (entry(sample_id) for sample_id in quick_ids())
     return _listed(Path(sample))
@@ -77,7 +79,7 @@ def _chosen(sample: str | Path) -> Iterable[Entry]:
 
 def mlperf_count(subset: str) -> int:
     """Return how many entries MLPerf v6.1 takes from the head of a subset (it never draws at random)."""
-    category, total = CATEGORIES[subset], len(entries(subset))
+    category, total = CATEGORIES[subset], len(entry_ids(subset))
     if category is None:
         return 0
     return total if total <= MLPERF_WHOLE else max(1, total * MLPERF_PERCENT[category] // 100)

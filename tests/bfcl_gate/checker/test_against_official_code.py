@@ -14,7 +14,7 @@ from mutations import mutated
 
 from bfcl_gate.checker import java, javascript
 from bfcl_gate.checker.unscorable import UnscorableError
-from bfcl_gate.dataset import CATEGORIES, WITHOUT_ANSWERS, Entry, entries
+from bfcl_gate.dataset import CATEGORIES, WITHOUT_ANSWERS, Entry, entry, entry_ids
 from bfcl_gate.marks import judge
 
 SEED = int(os.environ.get("BFCL_GATE_SEED", random.SystemRandom().randrange(2**32)))
@@ -30,7 +30,7 @@ def chance() -> random.Random:
 def cases(chance: random.Random) -> Iterator[tuple[Entry, dict[str, Any]]]:
     """Every subset is drawn equally often, so the small ones are tried hard."""
     for number in range(CASES):
-        found = chance.choice(entries(list(CATEGORIES)[number % len(CATEGORIES)]))
+        found = entry(chance.choice(entry_ids(list(CATEGORIES)[number % len(CATEGORIES)])))
         yield found, mutated(chance, found)
 
 
