@@ -46,7 +46,7 @@ def _rendered(folder: Path, format_name: str, show_ungated: bool) -> str:
     from edge_agentic.report.sweep import SWEEP
 
     if (folder / SWEEP).is_file():
-        return _rendered_sweep(folder, format_name)
+        return _rendered_sweep(folder, format_name, show_ungated)
     from edge_agentic.report.console import render_text
     from edge_agentic.report.csv import render_csv
     from edge_agentic.report.engine_compare import comparison_sections
@@ -66,14 +66,14 @@ def _rendered(folder: Path, format_name: str, show_ungated: bool) -> str:
     return safe_text(render_text(result, show_ungated=ungated, more=more))
 
 
-def _rendered_sweep(folder: Path, format_name: str) -> str:
+def _rendered_sweep(folder: Path, format_name: str, show_ungated: bool) -> str:
     import json
 
     from edge_agentic.report.console import render_sweep
     from edge_agentic.report.sweep import load_sweep, sweep_csv, sweep_document
     from edge_agentic.report.sweep_html import render_sweep_html
 
-    points = load_sweep(folder)
+    points = load_sweep(folder, show_ungated=show_ungated)
     if format_name == "json":
         return json.dumps(sweep_document(points), indent=2) + "\n"
     if format_name == "csv":

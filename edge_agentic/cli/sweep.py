@@ -65,7 +65,7 @@ def run_sweep(options: RunOptions, engine_options: EngineOptions) -> NoReturn:
     ):
         require_stated(ruleset, engine.info())
         _make(concurrencies, job_at, engine, folder, options)
-    _report(folder)
+    _report(folder, options.show_ungated)
 
 
 def _begun(folder: Path, concurrencies: tuple[int, ...], resume: bool) -> Path:
@@ -114,12 +114,12 @@ def _make(
             return
 
 
-def _report(folder: Path) -> NoReturn:
+def _report(folder: Path, show_ungated: bool) -> NoReturn:
     from bfcl_gate.cli.shell import safe_text
     from edge_agentic.report.console import render_sweep
     from edge_agentic.report.sweep import load_sweep, sound
 
-    points = load_sweep(folder)
+    points = load_sweep(folder, show_ungated=show_ungated)
     sys.stderr.write(f"The sweep is kept in {folder}; its plot: edge-agentic report {folder} --format html\n")
     sys.stdout.write(safe_text(render_sweep(points)))
     raise SystemExit(0 if sound(points) else 1)

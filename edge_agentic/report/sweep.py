@@ -12,7 +12,7 @@ from bfcl_gate.run_folder import read_json
 from edge_agentic.report.content import found_before, next_section, run_section, verdict
 from edge_agentic.report.gate_block import gate_sections
 from edge_agentic.report.plots import Point
-from edge_agentic.report.stored import load_run, result_of
+from edge_agentic.report.stored import load_run, result_of, ungated_of
 from edge_agentic.report.words import Section, clean, count, number, percent, seconds
 
 SWEEP = "sweep.json"
@@ -21,15 +21,24 @@ SCHEMA_VERSION = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SweepPoint:
-    """One run of a sweep; `result` is partial where it was interrupted."""
+    """One run of a sweep; `result` is partial where it was interrupted.
+
+    `ungated` is the performance of a run whose gate did not pass, there only where the user asked for it.
+    """
 
     concurrency: int
     result: Mapping[str, Any]
+    ungated: Mapping[str, Any] | None = None
 
     @property
     def performance(self) -> Mapping[str, Any] | None:
         found: Mapping[str, Any] | None = self.result["performance"]
         return found
+
+    @property
+    def shown(self) -> Mapping[str, Any] | None:
+        """What text and page show; the documents for programs hold `performance` and nothing else."""
+        return self.ungated if self.performance is None else self.performance
 
 
 def run_of(folder: Path, concurrency: int) -> Path:
@@ -37,18 +46,24 @@ def run_of(folder: Path, concurrency: int) -> Path:
     return folder / f"concurrency-{concurrency}"
 
 
-def load_sweep(folder: Path) -> tuple[SweepPoint, ...]:
+def load_sweep(folder: Path, *, show_ungated: bool = False) -> tuple[SweepPoint, ...]:
     """Read the runs of a sweep that were begun, in its order. Raises InputError where none was, or one was altered."""
     listed = read_json(folder / SWEEP).get("concurrencies")
     if not isinstance(listed, list) or not all(type(n) is int and n > 0 for n in listed):
         raise InputError(
             f"{folder / SWEEP}: field concurrencies: expected a list of numbers, as `run --sweep` writes."
         )
-    begun = [n for n in listed if run_of(folder, n).is_dir()]
-    points = tuple(SweepPoint(concurrency=n, result=result_of(load_run(run_of(folder, n)))) for n in begun)
+    points = tuple(_point(folder, n, show_ungated) for n in listed if run_of(folder, n).is_dir())
     if not points:
         raise InputError(f"{folder}: no run of this sweep was begun; repeat the command with --resume.")
     return points
+
+
+def _point(folder: Path, concurrency: int, show_ungated: bool) -> SweepPoint:
+    run = load_run(run_of(folder, concurrency))
+    result = result_of(run)
+    ungated = ungated_of(run) if show_ungated and result["performance"] is None else None
+    return SweepPoint(concurrency=concurrency, result=result, ungated=ungated)
 
 
 def sound(points: Sequence[SweepPoint]) -> bool:
@@ -89,7 +104,7 @@ def sweep_sections(points: Sequence[SweepPoint]) -> tuple[Section, ...]:
     return (
         run_section(first),
         *gate,
-        sweep_table(points),
+        *(sweep_table(part, ungated=ungated) for part, ungated in parted(points)),
         *found_before(first),
         _broken(points),
         next_section(first),
@@ -107,9 +122,16 @@ def _broken(points: Sequence[SweepPoint]) -> Section:
     return Section(title=title, header=("concurrency", "", "rule", "finding"), rows=tuple(rows))
 
 
-def sweep_table(points: Sequence[SweepPoint]) -> Section:
-    """Return the table of the runs; one whose gate did not pass, or that is not finished, shows no speed."""
-    performed = [point.performance for point in points if point.performance is not None]
+def parted(points: Sequence[SweepPoint]) -> tuple[tuple[tuple[SweepPoint, ...], bool], ...]:
+    """Return the runs apart from those shown without a passed gate, whose lines are marked (True); none is empty."""
+    own = tuple(point for point in points if point.ungated is None)
+    ungated = tuple(point for point in points if point.ungated is not None)
+    return tuple((part, marked) for part, marked in ((own, False), (ungated, True)) if part)
+
+
+def sweep_table(points: Sequence[SweepPoint], *, ungated: bool = False) -> Section:
+    """Return the table of the runs; one whose gate did not pass, or that is not finished, shows no speed unasked."""
+    performed = [point.shown for point in points if point.shown is not None]
     slo: Mapping[str, float] = next((p["goodput"]["slo"] for p in performed if "goodput" in p), {})
     asked = ", ".join(f"{name.removesuffix('_s')} at most {seconds(most)}" for name, most in slo.items())
     notes = [
@@ -123,14 +145,15 @@ def sweep_table(points: Sequence[SweepPoint]) -> Section:
         header=COLUMNS,
         rows=tuple(_row(point) for point in points),
         notes=tuple(notes),
+        ungated=ungated,
     )
 
 
 def _row(point: SweepPoint) -> tuple[str, ...]:
     label = f"{point.concurrency}{'' if point.result['valid'] else ' INVALID'}"
-    if point.performance is None:
+    if point.shown is None:
         return (label, "withheld", *[""] * (len(COLUMNS) - 2))
-    *rates, ttft, ttft_90, tpot, turn, turn_90, share, good, shared, dropped = _values(point.performance)
+    *rates, ttft, ttft_90, tpot, turn, turn_90, share, good, shared, dropped = _values(point.shown)
     return (
         label,
         *(_number(rate) for rate in rates),
@@ -173,7 +196,7 @@ def latencies(points: Sequence[SweepPoint], percentile: str) -> tuple[Point, ...
     """Return turns per second and turn latency (s) of each run that may be shown, labelled by its concurrency."""
     shown: list[Point] = []
     for point in points:
-        found = point.performance
+        found = point.shown
         if found is None or found["throughput"]["turns_per_s"] is None:
             continue
         if (latency := found["turn_latency_s"]["percentiles"].get(percentile)) is not None:

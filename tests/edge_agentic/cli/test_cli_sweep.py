@@ -122,6 +122,55 @@ def test_a_gate_that_fails_ends_the_sweep_and_no_speed_is_shown(
     assert "<svg" not in run("report", folder, "--format", "html")[1]
 
 
+def lines_of_speed(text: str) -> list[str]:
+    """The lines about speed: titles, header, notes, and the row of concurrency 1."""
+    words = ("turns/s", "session", "Shared tokens", "hroughput", "<td>UNGATED  1<", "<td>1<", "  1  ")
+    return [line for line in text.splitlines() if any(word in line for word in words)]
+
+
+def test_a_sweep_without_a_passed_gate_shows_its_speed_where_asked_every_line_marked(
+    run: Run, serve: Serve, tmp_path: Path
+) -> None:
+    folder = tmp_path / "sweep"
+    options = ("--sweep", "1,2", "--limit", 2, "--min-overall", "1.0", "--output", folder)
+    code, out, err = run("run", "--endpoint", serve().url, *options, "--show-ungated")
+    assert code == 1
+    assert out.startswith("GATE FAILED.")
+    assert "withheld" not in "".join(out.splitlines(True)[1:])
+    assert len(lines_of_speed(out)) == 5
+    assert all(line.startswith("UNGATED") for line in lines_of_speed(out))
+    assert err.count("UNGATED turn ") == 2
+    assert run("report", folder, "--show-ungated")[1] == out
+    page = run("report", folder, "--format", "html", "--show-ungated")[1]
+    told = [line for line in lines_of_speed(page) if line.startswith(("<h2>", "<tr><td>", "<p>"))]
+    assert len(told) == 5  # the header of a column is no line, the title of the plot is one
+    assert all(line.partition(">")[2].removeprefix("<td>").startswith("UNGATED") for line in told)
+    assert page.count("<svg") == 1
+    assert json.loads((folder / "concurrency-1" / "result.json").read_text())["performance"] is None
+    code, out, err = run("report", folder, "--format", "csv", "--show-ungated")
+    assert (code, out) == (2, "")
+    assert "--show-ungated marks every line" in err
+
+
+def test_runs_of_a_sweep_whose_gate_passed_are_not_marked(run: Run, serve: Serve, tmp_path: Path) -> None:
+    folder = tmp_path / "sweep"
+    run("run", "--endpoint", serve().url, "--sweep", "1,2", "--limit", 2, *ANY_LINE, "--output", folder)
+    passed = run("report", folder, "--show-ungated")[1]
+    assert "UNGATED" not in passed
+    (folder / "concurrency-2" / "result.json").unlink()  # as an interrupted run leaves it
+    assert "withheld" in run("report", folder)[1]
+    mixed = run("report", folder, "--show-ungated")[1]
+    assert mixed.startswith("INCOMPLETE.")
+    assert mixed.count("Throughput and latency by concurrency") == 2
+    row = next(line for line in passed.splitlines() if line.startswith("  1 "))
+    assert row.split() in [line.split() for line in mixed.splitlines()]
+    marked = [line.split()[1] for line in mixed.splitlines() if line.startswith("UNGATED    2")]
+    assert marked == ["2"]
+    page = run("report", folder, "--format", "html", "--show-ungated")[1]
+    plots = [line for line in page.splitlines() if "over throughput" in line]
+    assert plots == ["<h2>Latency over throughput</h2>", "<h2>UNGATED  Latency over throughput</h2>"]
+
+
 def test_an_invalid_run_is_named_in_the_first_line(run: Run, serve: Serve, tmp_path: Path) -> None:
     failing = {"x": 0}
 
