@@ -99,6 +99,8 @@ class EndpointEngine:
             self._check(request, answer)
         except FaultError as fault:
             completed_ns, error = perf_counter_ns(), str(fault)
+            # A server that failed may end the connection a moment after its answer; the next request would be lost.
+            connection.close()
         finally:
             if self._server.llama_cpp:
                 # It ends the connection after every streamed answer, without a word and a moment later; a request

@@ -135,6 +135,14 @@ def test_one_connection_serves_requests_where_the_server_keeps_it(
     assert server.connections == connections
 
 
+def test_after_a_failed_answer_the_next_request_has_a_connection_of_its_own(serve: Serve, ask: Ask) -> None:
+    server = serve(dialect="openai", fault=lambda received: "ends-early")
+    engine = ask(server.url)
+    for made in (1, 2, 3):
+        assert (engine.generate(GATE).error or "").startswith("incomplete")
+        assert server.connections == made
+
+
 def test_proxies_of_the_environment_are_not_used(
     serve: Serve, ask: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
