@@ -15,7 +15,7 @@ from bfcl_gate.model.engine import TimedResponse
 from bfcl_gate.model.findings import INFO, INVALID, WARN, Finding
 
 MEANINGS = {
-    "tool_history": "every turn of an agent after its first holds earlier calls with null content, and their results",
+    "tool_history": "every turn of an agent after its first holds earlier calls, often without content, and results",
     "tool_choice": "every sample of the gate sends tool_choice auto; required is never sent and only shown",
     "usage": "without counts of tokens there is no TPOT, no decode rate and no share of reused prompt",
     "max_tokens": "an answer beyond the asked length is a failed turn",
@@ -39,7 +39,7 @@ _QUESTION: Message = {"role": "user", "content": "Which files are in the current
 _HISTORY: tuple[Message, ...] = (
     {"role": "system", "content": "You work with files."},
     _QUESTION,
-    {"role": "assistant", "content": None, "tool_calls": [_CALL]},
+    {"role": "assistant", "tool_calls": [_CALL]},  # null content is left out, as a replay does
     {"role": "tool", "tool_call_id": "call_0", "content": "README.md\nmain.py"},
 )
 _LONG_TEXT = "Read this line of a log, remember its number and go on to the next one without a word. " * 16
@@ -59,7 +59,7 @@ class Answers:
 def probe(engine: EndpointEngine) -> Iterator[Finding]:
     """Yield what a dozen small requests show, in the order of MEANINGS. Raises EngineError where the server is gone."""
     history = engine.generate(ChatRequest(messages=_HISTORY, tools=(_TOOL,), max_tokens=16))
-    yield _accepted("tool_history", history, "a history with a tool call, null content and a tool result")
+    yield _accepted("tool_history", history, "a history with a tool call without content and its result")
     yield _tool_choice(engine)
     answers = _answers(engine)
     yield _usage(answers.first)

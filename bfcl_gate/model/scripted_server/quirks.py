@@ -11,7 +11,7 @@ QUIRKS: Mapping[str, str] = {
     "no-cache": "evaluates every prompt anew",
     "not-repeatable": "gives another answer each time",
     "ignores-max-tokens": "answers as long as it likes",
-    "rejects-null-content": "refuses messages whose content is null",
+    "rejects-no-content": "refuses messages without content",
     "rejects-tool-choice": "does not know tool_choice",
     "ignores-seed": "samples without the seed",
     "ignores-ignore-eos": "ends its answers although asked to go on",
@@ -35,7 +35,7 @@ class Asked:
 def refusal(asked: Asked, quirks: Collection[str]) -> str | None:
     """Return why a request is refused with status 400, None where it is answered."""
     messages = asked.body.get("messages") or ()
-    if "rejects-null-content" in quirks and any(m.get("content", "") is None for m in messages):
+    if "rejects-no-content" in quirks and any(m.get("content") is None for m in messages):
         return "content must be a string"
     if "rejects-tool-choice" in quirks and "tool_choice" in asked.body:
         return "unknown field tool_choice"

@@ -78,7 +78,7 @@ def test_a_server_is_looked_at_and_its_table_is_the_result(run: Run) -> None:
 
 
 def test_a_server_that_cannot_be_measured_exits_1_and_one_that_is_gone_3(run: Run) -> None:
-    with ScriptedServer(script_of({}), quirks=["rejects-null-content"]) as server:
+    with ScriptedServer(script_of({}), quirks=["rejects-no-content"]) as server:
         assert run("--endpoint", server.url)[0] == 1
     with ScriptedServer(script_of({}), ctx=1_000) as server:
         code, out, _ = run("--endpoint", server.url)

@@ -76,7 +76,7 @@ def test_a_good_server_has_nothing_odd(look: Look) -> None:
         ("no-usage", {"usage": "WARN", "cache": "unknown"}),
         ("no-cache", {"cache": "WARN"}),
         ("not-repeatable", {"repeatable": "WARN", "seed": "no"}),
-        ("rejects-null-content", {"tool_history": "INVALID"}),
+        ("rejects-no-content", {"tool_history": "INVALID"}),
         ("rejects-tool-choice", {"tool_choice": "INVALID"}),
         ("ignores-seed", {"seed": "no"}),
         ("ignores-ignore-eos", {"ignore_eos": "no"}),
@@ -105,7 +105,7 @@ def test_drafts_cannot_be_judged_where_answers_do_not_repeat(look: Look) -> None
 
 
 def test_every_quirk_of_the_scripted_server_is_tried_here() -> None:
-    tried = {"no-usage", "no-cache", "not-repeatable", "rejects-null-content", "rejects-tool-choice"}
+    tried = {"no-usage", "no-cache", "not-repeatable", "rejects-no-content", "rejects-tool-choice"}
     tried |= {"ignores-seed", "ignores-ignore-eos", "synthetic-drafts", "whole-calls", "hides-slots"}
     assert tried | {"ignores-max-tokens"} == set(QUIRKS)
 
