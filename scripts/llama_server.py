@@ -1,4 +1,4 @@
-"""Runs the llama-server of scripts/build_llama_server.py on 127.0.0.1 for as long as a block lasts, and asks it.
+"""Runs a server (llama-server of scripts/build_llama_server.py, or another) on 127.0.0.1 while a block lasts; asks it.
 
 The client is as plain as one can be: one kept connection, whole JSON answers.
 """
@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -19,18 +19,7 @@ HOST = "127.0.0.1"
 _START_S = 600
 _ANSWER_S = 1200
 _IDLE_S = 2.0  # it ends a connection that was idle for five seconds
-_FIXED = (
-    "--host",
-    HOST,
-    "--parallel",
-    "1",
-    "--cache-ram",
-    "0",
-    "--no-webui",
-    "--no-warmup",
-    "--log-colors",
-    "off",
-)
+_FIXED = ("--parallel", "1", "--cache-ram", "0", "--no-webui", "--no-warmup", "--log-colors", "off")
 
 
 class ServerError(Exception):
@@ -85,17 +74,26 @@ class Client:
 
 @contextmanager
 def running(program: Path, model: Path, *options: str) -> Iterator[Client]:
-    """Start the server with one slot, wait until it has loaded the model, and stop it at the end of the block.
+    """Start llama-server with one slot, wait until it has loaded the model, and stop it at the end of the block.
 
     Raises ServerError with the end of its log where it does not start.
     """
+    with serving((str(program), "--model", str(model), *_FIXED, *options), ready="/health") as client:
+        yield client
+
+
+@contextmanager
+def serving(command: Sequence[str], *, ready: str) -> Iterator[Client]:
+    """Start a server by its command, to which its address is added, wait until the path `ready` answers, and stop it
+    at the end of the block. Raises ServerError with the end of its log where it does not start.
+    """
     port = _free_port()
-    command = (str(program), "--model", str(model), "--port", str(port), *_FIXED, *options)
+    address = ("--host", HOST, "--port", str(port))
     with tempfile.TemporaryFile() as log:
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        process = subprocess.Popen((*command, *address), stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         client = Client(port)
         try:
-            _wait_until_ready(client, process, log)
+            _wait_until_ready(client, ready, process, log)
             yield client
         finally:
             client.close()
@@ -112,11 +110,11 @@ def _free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def _wait_until_ready(client: Client, process: "subprocess.Popen[bytes]", log: Any) -> None:
+def _wait_until_ready(client: Client, path: str, process: "subprocess.Popen[bytes]", log: Any) -> None:
     end = time.monotonic() + _START_S
     while process.poll() is None and time.monotonic() < end:
         try:
-            client.get("/health")
+            client.get(path)
         except (OSError, ServerError, http.client.HTTPException):
             client.close()
             time.sleep(0.05)
@@ -124,7 +122,7 @@ def _wait_until_ready(client: Client, process: "subprocess.Popen[bytes]", log: A
             return
     log.seek(0)
     lines = log.read().decode(errors="replace").splitlines()
-    raise ServerError("llama-server did not start:\n" + "\n".join(lines[-15:]))
+    raise ServerError("the server did not start:\n" + "\n".join(lines[-15:]))
 
 
 def program(name: str = "llama-server") -> Path:

@@ -22,7 +22,8 @@ TURNS = 3
 def open_at(url: str) -> EndpointEngine:
     """Open the only model of a server."""
     address = address_of(url, None)
-    return EndpointEngine(EndpointSettings(address=address, model=model_of(address)))
+    # However slow the machine is, what is compared is the answer.
+    return EndpointEngine(EndpointSettings(address=address, model=model_of(address), timeout_s=3600))
 
 
 def run_locally(model: Path, folder: Path, decode: str) -> Job:

@@ -1,9 +1,10 @@
-"""The real llama-server, built once, and tiny models for it."""
+"""The real llama-server, built once, llama-cpp-python's own server, and tiny models for them."""
 
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from tiny_gguf import write_gguf
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 sys.path[:0] = [str(SCRIPTS), str(SCRIPTS / "parity")]
 
-from llama_server import Client, running  # noqa: E402
+from llama_server import Client, running, serving  # noqa: E402
 
 
 @pytest.fixture(scope="session")
@@ -41,5 +42,25 @@ def serve(llama_server: Path) -> Iterator[Callable[..., Client]]:
             return stack.enter_context(
                 running(llama_server / "bin" / "llama-server", model, *map(str, options))
             )
+
+        yield start
+
+
+PYTHON_SERVER = ("uvicorn", "fastapi", "sse_starlette", "starlette_context", "pydantic_settings", "yaml")
+"""What llama_cpp.server imports beyond the engine: the extra `server` of llama-cpp-python."""
+
+
+@pytest.fixture(scope="module")
+def serve_python() -> Iterator[Callable[..., Client]]:
+    """Start llama-cpp-python's own server as `serve` does; skipped where what it imports is not installed."""
+    if missing := [name for name in PYTHON_SERVER if find_spec(name) is None]:
+        pytest.skip(f"llama_cpp.server needs {', '.join(missing)}: pip install 'llama-cpp-python[server]'")
+    with ExitStack() as stack, pytest.MonkeyPatch.context() as environment:
+        for name in ("HOST", "PORT", "CONFIG_FILE"):
+            environment.delenv(name, raising=False)  # they would win over the options
+
+        def start(model: Path, *options: Any) -> Client:
+            command = (sys.executable, "-m", "llama_cpp.server", "--model", str(model), *map(str, options))
+            return stack.enter_context(serving(command, ready="/v1/models"))
 
         yield start

@@ -8,13 +8,13 @@ from pathlib import Path
 import prompts
 import pytest
 import templates
+from compared_run import open_at
 from llama_server import Client
 
 from bfcl_gate.download import local_model
 from bfcl_gate.gate import gate_request
 from bfcl_gate.model.catalog import DEFAULT, find
 from bfcl_gate.model.chat import ChatRequest
-from bfcl_gate.model.endpoint_engine import EndpointEngine, EndpointSettings, address_of, model_of
 from bfcl_gate.model.engine import Engine, EngineSettings, TimedResponse
 from bfcl_gate.model.llama_engine import LlamaEngine
 from bfcl_gate.ruleset import GatePolicy
@@ -41,12 +41,6 @@ def local(model: Path, **changes: object) -> LlamaEngine:
     return LlamaEngine(EngineSettings(model_path=model, model_sha256="", **settings), RawArray("B", 2))  # type: ignore[arg-type]
 
 
-def endpoint(client: Client) -> EndpointEngine:
-    address = address_of(client.url, None)
-    # However slow the machine is, what is compared is the answer.
-    return EndpointEngine(EndpointSettings(address=address, model=model_of(address), timeout_s=3600))
-
-
 @pytest.mark.parametrize(
     "name",
     [
@@ -69,7 +63,7 @@ def test_the_same_replay_here_and_through_the_server_has_the_same_counts_and_ans
 ) -> None:
     options = ReplayOptions(decode="natural", max_tokens=40)
     selected = select_turns(read_trace(find_trace("smoke")).trajectories, options, 12)
-    with closing(local(tiny)) as own, closing(endpoint(serve(tiny, "--ctx-size", CTX, *FLAGS))) as far:
+    with closing(local(tiny)) as own, closing(open_at(serve(tiny, "--ctx-size", CTX, *FLAGS).url)) as far:
         here, there = (
             [e.result for e in replay(each, plan_replay(each, selected, options), options)]
             for each in (own, far)
@@ -90,7 +84,7 @@ def test_the_same_replay_here_and_through_the_server_has_the_same_counts_and_ans
 
 
 def test_the_server_is_as_it_says(serve: Serve, tiny: Path) -> None:
-    with closing(endpoint(serve(tiny, "--ctx-size", 2048, *FLAGS))) as engine:
+    with closing(open_at(serve(tiny, "--ctx-size", 2048, *FLAGS).url)) as engine:
         info = engine.info()
     assert info.ctx == 2048
     assert info.details["slots"] == 1
@@ -113,7 +107,7 @@ def test_gate_samples_have_the_same_prompts_and_answers_through_the_server(
     requests = [gate_request(sample_of(i, tools=policy.tool_schemas), policy) for i in ids]
     with (
         closing(local(default_model, ctx=4096)) as own,
-        closing(endpoint(serve(default_model, "--ctx-size", 4096, *FLAGS))) as far,
+        closing(open_at(serve(default_model, "--ctx-size", 4096, *FLAGS).url)) as far,
     ):
         for one, other in zip(answers(own, requests), answers(far, requests), strict=True):
             assert other.error is None
