@@ -11,10 +11,10 @@ from typing import Any
 from bfcl_gate.errors import InputError
 from bfcl_gate.model import parse_tool_calls
 from bfcl_gate.model.chat import ChatRequest, Message, answer_message
-from bfcl_gate.model.engine import Engine, EngineInfo, PlannedTurn, TimedResponse
+from bfcl_gate.model.engine import READINGS, Engine, EngineInfo, PlannedTurn, TimedResponse
 from edge_agentic import agreement
 from edge_agentic.trace import Trajectory, Turn
-from edge_agentic.turns import PASSED_ON, TurnResult
+from edge_agentic.turns import TurnResult
 
 ABORTED = "not issued: an earlier turn of this trajectory failed"
 TurnKey = tuple[str, int]
@@ -210,7 +210,7 @@ def _result(plan: TurnPlan, response: TimedResponse, options: ReplayOptions, inf
         token_agreement=agreed / output if agreed is not None and output else None,
         agreed_tokens=agreed,
         answer_extends=plan.tokens.answer_extends if plan.tokens else None,
-        **{name: getattr(response, name) for name in PASSED_ON},
+        **{name: getattr(response, name) for name in READINGS},
     )
 
 

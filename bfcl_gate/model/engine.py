@@ -1,7 +1,7 @@
 """The seam to a model: what every engine can do, and the readings it gives back."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -90,54 +90,30 @@ class PlannedTurn:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TimedResponse:
-    """One answer with its readings: integer nanoseconds of the monotonic performance counter.
+class Readings:
+    """What an engine can tell of an answer beside its counts and the times of its tokens: a turn keeps it as it is.
 
-    Endpoints only: `token_ns` are arrivals of chunks; `request_bytes` is the size of the request's body;
-    `first_piece_ns` is the first chunk with text, reasoning or part of a tool call, `first_text_ns` the first visible
-    text, `first_call_ns` the first part of a call's arguments; `server_prefill_ns` and `server_decode_ns` are the
-    server's own times.
+    A new reading is a field here, last, and an engine that fills it. The order is that of a journal's row.
+
+    Endpoints only: `request_bytes` is the size of the request's body; `first_piece_ns` is the first chunk with text,
+    reasoning or part of a tool call, `first_text_ns` the first visible text, `first_call_ns` the first part of a call's
+    arguments; `server_prefill_ns` and `server_decode_ns` are the server's own times.
+
+    Local engine only: `library_prefill_ns` and `library_decode_ns` are the times spent inside llama.cpp from submission
+    to the first token and from there to the last; `prepare_ns` is what making the recorded answer's tokens took before
+    submission. `held_tokens` is how much of the prompt the cache held when it was asked: reused_tokens is below it
+    where the model's memory could not be taken back so far. `shielded` is as in PlannedTurn.
 
     Speculative decoding only: `drafted_tokens` and `accepted_tokens` as the engine or the server counts them. From the
     local engine also `passes`, its evaluations after the prefill (each gave one token and those accepted);
     `repeated_tokens`, evaluated again because a draft behind them was taken back; and of framing, arguments and free
-    text (`bfcl_gate.model.toolcalls.parts`) the output tokens and those of them that came from a draft. Tokens of one
-    pass share one timestamp, and `completed_ns` is when the memory was in order again.
-
-    The end-of-generation token counts as output and has a timestamp; `text` leaves it out. What an
-    engine cannot know is None. `error` is why no complete answer came back. `tool_calls` is what a
-    server parsed itself (None from a local engine). `agreed_tokens`: forced steps whose argmax was the
-    recorded token. `token_ids` are the output tokens of a local engine. `held_tokens` is how much of the prompt the
-    cache held when it was asked: reused_tokens is below it where the model's memory could not be taken back so far.
-    `shielded` is as in PlannedTurn. Local engine only: `library_prefill_ns` and `library_decode_ns` are the times spent
-    inside llama.cpp from submission to the first token and from there to the last; `prepare_ns` is what making the
-    recorded answer's tokens took before submission. `logits_sha256` is the hash of the logits of the first and the last
-    token, where the request asked for it.
+    text (`bfcl_gate.model.toolcalls.parts`) the output tokens and those of them that came from a draft.
     """
 
-    text: str | None
-    finish_reason: str | None  # stop, length, forced, or what a server says
-    error: str | None = None
-    tool_calls: tuple[Mapping[str, Any], ...] | None = None
-    reasoning: str | None = None
-    input_tokens: int | None = None
-    held_tokens: int | None = None
-    reused_tokens: int | None = None
-    evaluated_tokens: int | None = None
-    output_tokens: int | None = None
-    submitted_ns: int
-    rendered_ns: int | None = None
-    first_token_ns: int | None = None
-    token_ns: tuple[int, ...] = ()
-    completed_ns: int
-    agreed_tokens: int | None = None
-    token_ids: tuple[int, ...] = ()
-    shielded: int | None = None
     request_bytes: int | None = None
     library_prefill_ns: int | None = None
     library_decode_ns: int | None = None
     prepare_ns: int | None = None
-    logits_sha256: str | None = None
     first_piece_ns: int | None = None
     first_text_ns: int | None = None
     first_call_ns: int | None = None
@@ -153,6 +129,42 @@ class TimedResponse:
     argument_accepted: int | None = None
     free_text_tokens: int | None = None
     free_text_accepted: int | None = None
+    held_tokens: int | None = None
+    shielded: int | None = None
+
+
+READINGS = tuple(each.name for each in fields(Readings))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimedResponse(Readings):
+    """One answer with its readings: integer nanoseconds of the monotonic performance counter.
+
+    The end-of-generation token counts as output and has a timestamp; `text` leaves it out. At an endpoint `token_ns`
+    are arrivals of chunks. Tokens of one pass of speculative decoding share one timestamp, and `completed_ns` is when
+    the memory was in order again. What an engine cannot know is None. `error` is why no complete answer came back.
+    `tool_calls` is what a server parsed itself (None from a local engine). `agreed_tokens`: forced steps whose argmax
+    was the recorded token. `token_ids` are the output tokens of a local engine. `logits_sha256` is the hash of the
+    logits of the first and the last token, where the request asked for it.
+    """
+
+    text: str | None
+    finish_reason: str | None  # stop, length, forced, or what a server says
+    error: str | None = None
+    tool_calls: tuple[Mapping[str, Any], ...] | None = None
+    reasoning: str | None = None
+    input_tokens: int | None = None
+    reused_tokens: int | None = None
+    evaluated_tokens: int | None = None
+    output_tokens: int | None = None
+    submitted_ns: int
+    rendered_ns: int | None = None
+    first_token_ns: int | None = None
+    token_ns: tuple[int, ...] = ()
+    completed_ns: int
+    agreed_tokens: int | None = None
+    token_ids: tuple[int, ...] = ()
+    logits_sha256: str | None = None
 
 
 class Engine(Protocol):

@@ -8,10 +8,11 @@ from typing import Any
 
 from bfcl_gate.errors import InputError
 from bfcl_gate.journal import read_journal
+from bfcl_gate.model.engine import READINGS
 from bfcl_gate.run_folder import JOURNAL, MANIFEST, RESULT, read_json
 from bfcl_gate.words import count
 from edge_agentic.report.document import build_result, check_result, ungated_performance
-from edge_agentic.turns import PASSED_ON, TurnResult
+from edge_agentic.turns import TurnResult
 from edge_agentic.validity import check_run
 
 TURNS = "turns.jsonl"
@@ -161,9 +162,9 @@ _TYPES: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("agreement", "token_agreement"), (float, int, type(None))),
     "tool_calls": (list, type(None)),
     "native": (bool, type(None)),
-    **dict.fromkeys(PASSED_ON, (int, type(None))),
+    **dict.fromkeys(READINGS, (int, type(None))),
 }
-_MAY_BE_ABSENT = {"possible_tokens", "agreed_tokens", *PASSED_ON}
+_MAY_BE_ABSENT = {"possible_tokens", "agreed_tokens", *READINGS}
 
 
 def _turn(row: Mapping[str, Any], where: str) -> TurnResult:

@@ -21,7 +21,7 @@ from edge_agentic.report.document import build_result, check_result
 from edge_agentic.report.html import render_html
 from edge_agentic.report.stored import read_turns
 from edge_agentic.trace import find_trace
-from edge_agentic.turns import DRAFT_READINGS, TurnResult
+from edge_agentic.turns import TurnResult
 from edge_agentic.validity import check_run
 
 READINGS = {
@@ -69,10 +69,15 @@ def test_the_readings_of_a_response_reach_the_turn(tmp_path: Path) -> None:
     assert read_turns(tmp_path / "turns.jsonl").turns == (event.result,)
 
 
+def test_a_row_begins_with_its_place_and_ends_with_the_readings() -> None:
+    keys = list(turn().to_row())
+    assert keys[:4] == ["trajectory_id", "turn", "position", "decode"]
+    assert keys[-22:-19] == ["answer_extends", "request_bytes", "library_prefill_ns"]
+    assert keys[-2:] == ["held_tokens", "shielded"]
+
+
 def test_rows_of_before_drafts_were_known_are_still_read(tmp_path: Path) -> None:
-    old = {
-        key: value for key, value in turn().to_row().items() if key not in (*DRAFT_READINGS, "held_tokens")
-    }
+    old = {key: value for key, value in turn().to_row().items() if key not in (*READINGS, "held_tokens")}
     with Journal(tmp_path / "turns.jsonl") as journal:
         journal.append(old)
     assert read_turns(tmp_path / "turns.jsonl").turns == (turn(),)
