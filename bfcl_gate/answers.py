@@ -7,6 +7,7 @@ from types import NoneType
 from typing import Any
 
 from bfcl_gate.errors import InputError
+from bfcl_gate.files import fits
 from bfcl_gate.marks import Mark, judge
 from bfcl_gate.readings import MODES, Reading, Reply, read_answer
 from bfcl_gate.ruleset import GatePolicy
@@ -69,7 +70,7 @@ class Answer:
         values = {field.name: row[field.name] for field in fields(cls)}
         for names, types in _TYPES.items():
             for name in names.split():
-                if type(values[name]) not in types:
+                if not fits(values[name], types):
                     raise TypeError(f"{name} is {str(values[name])[:40]!r}")
         values["tool_calls"] = tuple(row["tool_calls"])
         values["attempts"] = tuple(row["attempts"])

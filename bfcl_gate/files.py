@@ -4,9 +4,10 @@ What cannot be read is refused in words for the person who named the file.
 """
 
 import json
+import math
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from bfcl_gate.errors import InputError
 
@@ -18,6 +19,11 @@ _COMPRESSED = {
     b"PK\x03\x04": "zip",
 }
 _WIDE = (b"\xff\xfe", b"\xfe\xff")
+
+_LEAST, _MOST = -(2**63), 2**64 - 1
+
+MAX_DEPTH = 100
+"""Levels of nesting that nothing of use here has; code that follows a value down stays far from the recursion limit."""
 
 
 def read_bytes(path: Path, expected: str) -> bytes:
@@ -50,20 +56,73 @@ def read_lines(path: Path, expected: str) -> Iterator[tuple[int, str]]:
             yield number, line
 
 
-def parse_object(text: str, path: Path, line: int, expected: str) -> dict[str, Any]:
-    """Return the JSON object that `text`, which begins in that line of the file, holds. Raises InputError."""
+def parse_object(text: str, path: Path, line: int, expected: str, *, plain: bool = False) -> dict[str, Any]:
+    """Return the JSON object that `text`, which begins in that line of the file, holds. Raises InputError.
+
+    `plain` is for what this tool wrote itself: it raises too where a number is none of JSON or has more than 64 bits
+    (NaN, 1e999, 10**400), and for values nested more than MAX_DEPTH deep.
+    """
     try:
-        value = json.loads(text)
+        value = _PLAIN.decode(text) if plain else json.loads(text)
+        if plain and too_deep(value):
+            raise RecursionError
     except json.JSONDecodeError as error:
         place = f"{path}:{line + error.lineno - 1}: column {error.colno}"
         raise InputError(f"{place} is not valid JSON ({error.msg}); expected {expected}.") from error
     except RecursionError as error:
         raise InputError(f"{path}:{line}: the JSON is nested too deeply; expected {expected}.") from error
+    except _NumberError as error:
+        raise InputError(f"{path}: holds the number {error}; expected {expected}.") from error
     except ValueError as error:  # Python refuses to read integers of thousands of digits
         raise InputError(f"{path}:{line}: a number has too many digits; expected {expected}.") from error
     if not isinstance(value, dict):
         raise InputError(f"{path}:{line}: the JSON is no object; expected {expected}.")
     return value
+
+
+def too_deep(value: Any) -> bool:
+    """Return whether a JSON value has more than MAX_DEPTH levels of objects and arrays."""
+    level = [value] if isinstance(value, dict | list) else []
+    for _ in range(MAX_DEPTH):
+        level = [
+            child
+            for parent in level
+            for child in (parent.values() if isinstance(parent, dict) else parent)
+            if isinstance(child, dict | list)
+        ]
+        if not level:
+            return False
+    return True
+
+
+def fits(value: Any, types: tuple[type, ...]) -> bool:
+    """Return whether a JSON value is of one of the types (a boolean is no number) and, where a number, of 64 bits."""
+    return type(value) in types and (type(value) is not int or _LEAST <= value <= _MOST)
+
+
+class _NumberError(ValueError):
+    """The number, with what is wrong with it."""
+
+
+def _refused(name: str) -> NoReturn:
+    raise _NumberError(f"{name}, which is not JSON")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if math.isinf(value):
+        raise _NumberError(f"{text[:40]}, which is too large")
+    return value
+
+
+def _narrow(text: str) -> int:
+    value = int(text)
+    if not _LEAST <= value <= _MOST:
+        raise _NumberError(f"{text[:40]}, which needs more than 64 bits")
+    return value
+
+
+_PLAIN = json.JSONDecoder(parse_constant=_refused, parse_float=_finite, parse_int=_narrow)
 
 
 def _decoded(path: Path, data: bytes, expected: str) -> str:

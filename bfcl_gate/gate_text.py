@@ -44,7 +44,10 @@ def misses_text(missed: Sequence[Answer]) -> str:
     """Return one line for each wrong answer: id, why, and the beginning of what was said."""
     if not missed:
         return ""
-    rows = [[a.id, a.error or a.mark_error or "", _beginning(a.text or a.message or "")] for a in missed]
+    rows = [
+        [a.id, " ".join((a.error or a.mark_error or "").split()), _beginning(a.text or a.message or "")]
+        for a in missed
+    ]
     return f"\nMisses\n{_aligned(rows)}\n"
 
 

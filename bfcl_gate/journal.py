@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any
 
 from bfcl_gate.errors import InputError, SourceError
-from bfcl_gate.files import read_bytes
+from bfcl_gate.files import MAX_DEPTH, read_bytes, too_deep
 
 
 def _encode(row: Mapping[str, Any]) -> bytes:
@@ -22,12 +22,18 @@ def _decode(line: bytes) -> dict[str, Any] | None:
     """Return the row, or None where the line is torn or altered."""
     try:
         row = json.loads(line)
-    except (ValueError, RecursionError):
+        if not isinstance(row, dict) or "crc32" not in row or _nested(row, line):
+            return None
+        stored = row.pop("crc32")
+        written = _encode(row)
+    except (ValueError, RecursionError):  # no JSON, or a NaN or Infinity, which is never written
         return None
-    if not isinstance(row, dict) or "crc32" not in row:
-        return None
-    stored = row.pop("crc32")
-    return row if _encode(row).rsplit(b":", 1)[1] == f"{stored}}}\n".encode() else None
+    return row if written.rsplit(b":", 1)[1] == f"{stored}}}\n".encode() else None
+
+
+def _nested(row: dict[str, Any], line: bytes) -> bool:
+    """Whether a row is nested deeper than any that is written; so few brackets, texts included, need no look."""
+    return line.count(b"{") + line.count(b"[") > MAX_DEPTH and too_deep(row)
 
 
 # A whole record with something behind it on the same line: its newline was lost, so nothing here is a torn tail.
@@ -39,14 +45,22 @@ def read_journal(path: Path) -> Iterator[dict[str, Any]]:
 
     Raises InputError for a file that cannot be read and for a damaged line that was once whole.
     """
+    for row, _ in _rows(path):
+        yield row
+
+
+def _rows(path: Path) -> Iterator[tuple[dict[str, Any], int]]:
+    """Yield each row with the place in the file, in bytes, at which its line ends."""
     data = read_bytes(path, "the journal of a run")
     if not data.startswith((b"{", b"\0")) and data:  # a power cut may leave zeros
         raise InputError(f"{path}:1: does not begin with a JSON object; expected the journal of a run.")
     lines = re.findall(rb"[^\n]*\n|[^\n]+", data)
+    end = 0
     for number, line in enumerate(lines, start=1):
+        end += len(line)
         row = _decode(line) if line.endswith(b"\n") else None
         if row is not None:
-            yield row
+            yield row, end
         elif number < len(lines) or line.endswith(b"\n") or _HIDDEN_RECORD.search(line):
             raise InputError(
                 f"{path}:{number}: this journal line does not match its checksum, so the file was altered or the "
@@ -59,7 +73,7 @@ class Journal:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        keep = sum(len(_encode(row)) for row in read_journal(path)) if path.exists() else 0
+        keep = max((end for _, end in _rows(path)), default=0) if path.exists() else 0
         try:
             self._file = path.open("r+b" if path.exists() else "xb")
             self._file.truncate(keep)

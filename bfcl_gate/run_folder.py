@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -17,10 +18,15 @@ MANIFEST = "run.json"
 RESULT = "result.json"
 
 
-def require_usable(folder: Path, *, resume: bool) -> None:
-    """Raise InputError for a folder that holds a run, unless `resume` is set, and for a path that is none.
+KINDS = {"gate_id": "bfcl-gate run", "multi_turn_id": "bfcl-gate multi-turn", "config_id": "edge-agentic run"}
+"""The identity that a run.json holds, and the command whose runs hold it."""
 
-    Nothing is made yet, so that a run which never begins leaves nothing behind.
+
+def require_usable(folder: Path, *, resume: bool, kind: str = "gate_id") -> None:
+    """Raise InputError for a folder that holds a run, unless `resume` is set and it is of this `kind` (of KINDS).
+
+    It is raised for a path that is no folder too. Nothing is made yet, so that a run which never begins leaves nothing
+    behind.
     """
     require_no_file(folder, "--output ")
     held = [name for name in (MANIFEST, JOURNAL, RESULT) if (folder / name).exists()]
@@ -29,6 +35,14 @@ def require_usable(folder: Path, *, resume: bool) -> None:
             f"--output {folder}: already holds a run ({', '.join(held)}). Add --resume to continue it, or "
             "choose another folder."
         )
+    if (folder / MANIFEST).exists():
+        manifest = read_json(folder / MANIFEST)
+        if kind not in manifest:
+            made_by = next((KINDS[name] for name in KINDS if name in manifest), "another tool")
+            raise InputError(
+                f"--output {folder}: holds a run of {made_by}, which {KINDS[kind]} cannot continue and would "
+                "overwrite. Choose another folder."
+            )
 
 
 def require_no_file(folder: Path, option: str = "") -> None:
@@ -81,19 +95,28 @@ def new_manifest(header: Mapping[str, Any], **facts: Any) -> dict[str, Any]:
 
 def write_json(path: Path, document: Mapping[str, Any]) -> None:
     """Write a JSON file, whole or not at all. Raises SourceError when the disk refuses."""
+    write_text(path, json.dumps(document, indent=1, allow_nan=False) + "\n")
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file, whole or not at all, in the place of what stands there.
+
+    Raises SourceError when the disk refuses.
+    """
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with temporary.open("w", encoding="utf-8") as file:
-            json.dump(document, file, indent=1, allow_nan=False)
-            file.write("\n")
+            file.write(text)
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
     except OSError as error:
+        with suppress(OSError):
+            temporary.unlink()
         raise SourceError(f"{path}: cannot write the file ({error.strerror}).") from error
 
 
 def read_json(path: Path) -> dict[str, Any]:
     """Read a JSON object. Raises InputError where there is none."""
     expected = "the JSON object that this tool wrote"
-    return parse_object(read_text(path, expected), path, 1, expected)
+    return parse_object(read_text(path, expected), path, 1, expected, plain=True)

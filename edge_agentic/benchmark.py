@@ -23,7 +23,7 @@ from bfcl_gate.model.engine import Engine, EngineInfo
 from bfcl_gate.model.findings import Finding
 from bfcl_gate.preflight import Followed, preflight
 from bfcl_gate.ruleset import GatePolicy, Ruleset
-from bfcl_gate.run_folder import JOURNAL, MANIFEST, RESULT, begin, read_json
+from bfcl_gate.run_folder import JOURNAL, MANIFEST, RESULT, begin
 from bfcl_gate.samples import Sample
 from bfcl_gate.verdict import gate_object, judge_preflight
 from bfcl_gate.words import count
@@ -33,7 +33,7 @@ from edge_agentic.journal import TurnJournal
 from edge_agentic.local_preflight import local_preflight
 from edge_agentic.replay import Event, ReplayOptions, TurnPlan, plan_replay
 from edge_agentic.report.document import build_result, write_result
-from edge_agentic.report.stored import TURNS, read_turns
+from edge_agentic.report.stored import TURNS, read_manifest, read_turns
 from edge_agentic.trace import Turn
 from edge_agentic.validity import check_run
 
@@ -194,7 +194,7 @@ def _keep_manifest(
         begin(folder, manifest)
         return manifest
     # The first session's environment stays on record; what was planned may grow with another --limit.
-    stored = read_json(path)
+    stored = read_manifest(path)
     return {**stored, **{key: manifest[key] for key in ("config_id", "identity", "planned", "reduced")}}
 
 

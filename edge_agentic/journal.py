@@ -23,7 +23,7 @@ class TurnJournal:
 
     def __init__(self, path: Path, identity: Mapping[str, Any]) -> None:
         rows = list(read_journal(path)) if path.exists() else []
-        self.done = frozenset(_key(row) for row in rows if "_type" not in row)
+        self.done = frozenset(_key(row, path) for row in rows if "_type" not in row)
         if rows:
             _require_header(path, rows[0], identity)
         self._journal = Journal(path)
@@ -51,8 +51,14 @@ class TurnJournal:
         self._journal.close()
 
 
-def _key(row: Mapping[str, Any]) -> TurnKey:
-    return row["trajectory_id"], row["turn"]
+def _key(row: Mapping[str, Any], path: Path) -> TurnKey:
+    trajectory_id, turn = row.get("trajectory_id"), row.get("turn")
+    if not (isinstance(trajectory_id, str) and type(turn) is int):
+        raise InputError(
+            f"{path}: holds a row without trajectory_id and turn; expected the turns of a run. The file was altered: "
+            "restore it, or choose another --output."
+        )
+    return trajectory_id, turn
 
 
 def _require_header(path: Path, header: Mapping[str, Any], identity: Mapping[str, Any]) -> None:

@@ -3,12 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 from bfcl_gate.cli.engine import describe_model
 from bfcl_gate.cli.options import EngineOptions
 from bfcl_gate.cli.progress import shown
 from bfcl_gate.errors import InputError
+from bfcl_gate.files import fits
 
 if TYPE_CHECKING:
     from bfcl_gate.answers import Answer
@@ -61,13 +63,14 @@ def prepare_job(
     )
 
 
-def finished_gate(job: GateJob, resume: bool) -> dict[str, Any] | None:
-    """Return the gate object of a run that is already finished in the output folder.
+def finished_gate(job: GateJob, resume: bool) -> "tuple[tuple[Answer, ...], dict[str, Any]] | None":
+    """Return the answers and the gate object of a run that is already finished in the output folder.
 
-    Raises InputError for a folder that cannot be used and for a run that cannot be continued.
+    The answers prove what the result states. Raises InputError for a folder that cannot be used, for a run that cannot
+    be continued, and for files that were altered.
     """
     from bfcl_gate.identity import policy_fields, require_same
-    from bfcl_gate.run_folder import JOURNAL, MANIFEST, RESULT, read_json, require_usable
+    from bfcl_gate.run_folder import MANIFEST, RESULT, read_json, require_usable
     from bfcl_gate.verdict import line_object
 
     if job.output is None:
@@ -78,20 +81,80 @@ def finished_gate(job: GateJob, resume: bool) -> dict[str, Any] | None:
     manifest = read_json(job.output / MANIFEST)
     present = {"policy": policy_fields(job.policy, job.ids), "model": dict(job.model)}
     require_same(str(job.output), {key: manifest.get(key) for key in present}, present)
-    found: dict[str, Any] = read_json(job.output / RESULT)["gate"]
+    found = _stated_gate(job.output / RESULT)
     if found["partial"] and found["samples"] and not job.until_decided:
         return None
-    if found["samples"] and not (job.output / JOURNAL).exists():
-        raise InputError(
-            f"{job.output / JOURNAL}: is missing, so nothing proves the {RESULT} beside it. Restore it, or start a "
-            "new run in another folder."
-        )
     if found["line"] is not None and found["line"] != line_object(job.line):
         raise InputError(
             f"{job.output}: was judged by another line ({found['reference']}). To judge its answers by this one, "
             f"use bfcl-gate score {job.output} with the line options."
         )
-    return found
+    return _judged_again(job, job.output, found) if found["samples"] else ((), _preflight_again(job, found))
+
+
+_STATED: Mapping[str, tuple[type, ...]] = {
+    "partial": (bool,),
+    "samples": (int,),
+    "line": (dict, NoneType),
+    "reference": (str, NoneType),
+    "overall_accuracy": (float, int, NoneType),
+}
+
+
+def _stated_gate(path: Path) -> dict[str, Any]:
+    """Return the gate object of a result.json. Raises InputError where it holds none."""
+    from bfcl_gate.run_folder import read_json
+
+    gate = read_json(path).get("gate")
+    if not isinstance(gate, dict):
+        raise InputError(
+            f"{path}: field gate is missing or no object; expected the result of a gate. {_RESTORE}"
+        )
+    for name, types in _STATED.items():
+        if not fits(gate.get(name), types):
+            raise InputError(f"{path}: field gate.{name} is missing or of another type. {_RESTORE}")
+    return gate
+
+
+_RESTORE = "Restore the file, or start a new run in another folder."
+
+
+def _judged_again(
+    job: GateJob, folder: Path, found: Mapping[str, Any]
+) -> "tuple[tuple[Answer, ...], dict[str, Any]]":
+    """Return the stored answers and their verdict. Raises InputError where the result states another one."""
+    from bfcl_gate.gate_file import load_gate
+    from bfcl_gate.run_folder import JOURNAL, RESULT
+    from bfcl_gate.verdict import gate_object
+
+    if not (folder / JOURNAL).exists():
+        raise InputError(
+            f"{folder / JOURNAL}: is missing, so nothing proves the {RESULT} beside it. {_RESTORE}"
+        )
+    # Of samples asked together, some behind the one that decided the verdict may be answered too.
+    answers = load_gate(folder).answers[: found["samples"]]
+    stated = (found["samples"], found["overall_accuracy"])
+    if [answer.id for answer in answers] != job.ids[: len(answers)]:
+        raise InputError(f"{folder / JOURNAL}: does not hold the samples of this gate in order. {_RESTORE}")
+    gate = gate_object(answers, job.ids, job.policy, job.line)
+    if (gate["samples"], gate["overall_accuracy"]) != stated:
+        raise InputError(
+            f"{folder / RESULT}: states {stated[0]} answers and an overall accuracy of {stated[1]}, but {JOURNAL} "
+            f"gives {gate['samples']} and {gate['overall_accuracy']}; one of the files was altered. {_RESTORE}"
+        )
+    return answers, gate
+
+
+def _preflight_again(job: GateJob, found: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the verdict of a run that its preflight ended; there are no answers that could prove it."""
+    from bfcl_gate.preflight import PreflightReport
+    from bfcl_gate.verdict import judge_preflight
+
+    stated = found.get("preflight")
+    told = stated if isinstance(stated, Mapping) else {}
+    cause, raw = (str(told.get(name)) for name in ("cause", "raw"))
+    report = PreflightReport(passed=False, answers=(), cause=cause, raw=raw)
+    return judge_preflight(report, job.policy, len(job.samples))
 
 
 def with_server(engine: "Engine", job: GateJob) -> GateJob:

@@ -70,7 +70,7 @@ def _run(
     entries = chosen(subset, limit)
     settings = engine_settings(options, transfer)
     if output is not None:
-        require_usable(output, resume=resume)
+        require_usable(output, resume=resume, kind="multi_turn_id")
     if settings.model_path is not None and settings.ctx == 0:
         settings = replace(settings, ctx=_CTX)
     with continuable(lambda: how_to_continue(output)), closing(open_engine(settings, ())) as engine:

@@ -81,7 +81,7 @@ def _run(
     settings = engine_settings(options, transfer)
     job = prepare_job(options, policy, lines, output, until_decided, settings)
     if (finished := finished_gate(job, resume)) is not None:
-        leave_with(finished, (), report)
+        leave_with(finished[1], finished[0], report)
     asked = (*job.samples, *preflight_samples(policy))
     with (
         continuable(lambda: how_to_continue(output)),

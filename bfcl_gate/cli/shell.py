@@ -1,5 +1,7 @@
 """What both commands share around their work: errors to exit codes, safe text, progress on a terminal."""
 
+import errno
+import io
 import os
 import signal
 import sys
@@ -10,7 +12,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from bfcl_gate.errors import EdgeAgenticError, EngineError, SourceError
+from bfcl_gate.errors import EdgeAgenticError, EngineError, InputError, SourceError
 
 INTERRUPTED = 130
 
@@ -31,6 +33,7 @@ def fail(error: EdgeAgenticError) -> NoReturn:
 
 def run_app(app: Callable[[], object]) -> NoReturn:
     """Run a typer app; the only place where an error becomes an exit code."""
+    _open_streams()
     try:
         try:
             with _terminable():
@@ -45,13 +48,50 @@ def run_app(app: Callable[[], object]) -> NoReturn:
     except BrokenPipeError:
         _leave_stdout()  # the reader of a pipe left (`… | head`)
     except OSError as error:
-        _leave_stdout()
-        fail(
-            SourceError(
-                f"The output cannot be written ({error.strerror}). Free some space or write it elsewhere."
-            )
-        )
+        if error.filename is None:
+            _leave_stdout()
+        fail(_refused_by_system(error))
     raise SystemExit(0)
+
+
+def _open_streams() -> None:
+    """Let there be a stdin, stdout and stderr, and let stdout write what its encoding lacks as an escape.
+
+    Where one was closed (`>&-`), the next file opened would take its number, and who prints would write into it.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            # The lowest free number is taken, which is this one; child processes are to have it too.
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
+    sys.stdin = sys.stdin or os.fdopen(0, encoding="utf-8", closefd=False)
+    sys.stdout = sys.stdout or os.fdopen(1, "w", encoding="utf-8", closefd=False)
+    sys.stderr = sys.stderr or os.fdopen(2, "w", encoding="utf-8", closefd=False)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
+_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)
+
+
+def _refused_by_system(error: OSError) -> EdgeAgenticError:
+    """Return what to say of a file that the system refuses, where nobody closer to it had better words."""
+    if error.filename is not None and error.errno not in _DISK:
+        return InputError(
+            f"{_short_name(error.filename)}: cannot be used ({error.strerror}); expected a path that can be read or "
+            "written. Check its name, and who may read its folders."
+        )
+    if error.filename is None and error.errno == errno.ENOENT:
+        return InputError("The folder this command runs in is not there any more. Change to another one.")
+    return SourceError(
+        f"The output cannot be written ({error.strerror}). Free some space or write it elsewhere."
+    )
+
+
+def _short_name(path: object) -> str:
+    name = str(path)
+    return name if len(name) <= 300 else f"{name[:200]} … {name[-60:]}"
 
 
 @contextmanager

@@ -25,6 +25,7 @@ from edge_agentic.benchmark import Job
 from edge_agentic.cli.profile import RunOptions, require_workload
 from edge_agentic.prior_gate import accept_gate
 from edge_agentic.replay import ReplayOptions, requests_of, select_turns, widest_turns
+from edge_agentic.report.sweep import SWEEP
 from edge_agentic.trace import Trace, Trajectory, bundled_traces, find_trace, read_trace
 
 BUNDLED = "bundled"
@@ -190,5 +191,10 @@ def run_folder(options: RunOptions, job: Job) -> Path:
     """
     stamp = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%SZ")
     folder = options.output or Path("runs") / f"{stamp}-{digest([dict(job.options), os.getpid()])[:8]}"
-    require_usable(folder, resume=options.resume)
+    require_usable(folder, resume=options.resume, kind="config_id")
+    if options.sweep is None and (folder / SWEEP).exists():
+        raise InputError(
+            f"--output {folder}: holds a sweep; its report would hide this run. Choose another folder, or continue it "
+            "with --sweep and --resume."
+        )
     return folder

@@ -140,9 +140,10 @@ def require_workload(ruleset: "Ruleset", trace_sha256: str, model_sha256: str | 
 def finished_result(options: RunOptions) -> Mapping[str, Any] | None:
     """Return the result of a finished run that --resume names; None where there is still something to do.
 
-    Raises InputError for --resume without --output and for an output that holds a run without --resume.
+    Raises InputError for --resume without --output, for an output that holds a run without --resume, and for files
+    that were altered.
     """
-    from bfcl_gate.run_folder import MANIFEST, RESULT, read_json
+    from bfcl_gate.run_folder import MANIFEST, RESULT
 
     if options.output is None:
         if options.resume:
@@ -152,5 +153,8 @@ def finished_result(options: RunOptions) -> Mapping[str, Any] | None:
         raise InputError(
             f"--output {options.output}: already holds a run. Add --resume to continue it, or choose another folder."
         )
-    path = options.output / RESULT
-    return read_json(path) if options.resume and path.exists() else None
+    if not (options.resume and (options.output / RESULT).exists()):
+        return None
+    from edge_agentic.report.stored import load_run  # most runs are not finished when they begin
+
+    return load_run(options.output).result

@@ -7,7 +7,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from bfcl_gate.cli.shell import safe_text
-from bfcl_gate.errors import InputError, SourceError
+from bfcl_gate.errors import InputError
 
 FORMATS = ("text", "json", "html", "csv")
 
@@ -37,7 +37,7 @@ def report(
     text = _rendered(folder, format_name, show_ungated)
     if format_name == "html":
         _keep(folder / "report.html", text)
-    _show(text)
+    sys.stdout.write(text)
 
 
 def _rendered(folder: Path, format_name: str, show_ungated: bool) -> str:
@@ -90,7 +90,7 @@ def compare(folder_a: DirA, folder_b: DirB, fail_if_slower: SlowerOption = None)
 
     limit = None if fail_if_slower is None else _percent(fail_if_slower)
     comparison = compare_runs(load_run(folder_a), load_run(folder_b))
-    _show(safe_text(render_comparison(comparison)))
+    sys.stdout.write(safe_text(render_comparison(comparison)))
     if limit is None:
         raise SystemExit(0)
     if comparison.invalid:
@@ -109,14 +109,8 @@ def _percent(text: str) -> float:
 
 
 def _keep(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise SourceError(f"{path}: cannot write the page ({error.strerror}).") from error
-    sys.stderr.write(f"Wrote {path}\n")
+    """Put the page in its place; a link that stands there is replaced, not followed: a run may come from anywhere."""
+    from bfcl_gate.run_folder import write_text
 
-
-def _show(text: str) -> None:
-    """Write to stdout; a character the terminal cannot show is written as its escape."""
-    encoding = sys.stdout.encoding or "utf-8"
-    sys.stdout.write(text.encode(encoding, errors="backslashreplace").decode(encoding))
+    write_text(path, text)
+    sys.stderr.write(safe_text(f"Wrote {path}\n"))

@@ -11,7 +11,7 @@ import typer
 
 from bfcl_gate.cli import gate_options as gate
 from bfcl_gate.cli.options import EngineOptions, with_engine_options
-from bfcl_gate.cli.shell import continuable
+from bfcl_gate.cli.shell import continuable, safe_text
 from edge_agentic.cli.profile import RunOptions, apply_profile, finished_result, require_stated
 from edge_agentic.cli.sweep import run_sweep
 
@@ -167,5 +167,5 @@ def _report(result: Mapping[str, Any], folder: Path | None, show_ungated: bool) 
     from edge_agentic.report.stored import load_run, ungated_of
 
     ungated = ungated_of(load_run(folder)) if show_ungated and folder and not result["performance"] else None
-    sys.stdout.write(render_text(result, show_ungated=ungated))
+    sys.stdout.write(safe_text(render_text(result, show_ungated=ungated)))
     raise SystemExit(0 if result["valid"] and result["gate"]["passed"] else 1)

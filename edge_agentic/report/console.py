@@ -6,7 +6,7 @@ from typing import Any
 from edge_agentic.report.content import sections, verdict
 from edge_agentic.report.performance_block import marked
 from edge_agentic.report.sweep import SweepPoint, sweep_sections, sweep_verdict
-from edge_agentic.report.words import Section
+from edge_agentic.report.words import Section, clean
 
 
 def render_text(
@@ -30,16 +30,17 @@ def render_sweep(points: Sequence[SweepPoint]) -> str:
 
 
 def block(section: Section) -> str:
-    """Return the lines of one section, its columns aligned."""
-    lead, notes = ([f"  {line}" for line in lines] for lines in (section.lead, section.notes))
-    lines = [section.title, *lead, *_table(section), *notes]
+    """Return the lines of one section, its columns aligned; a text that would break its line is made visible."""
+    lead, notes = ([f"  {clean(line)}" for line in lines] for lines in (section.lead, section.notes))
+    lines = [clean(section.title), *lead, *_table(section), *notes]
     return "\n".join(marked(line.rstrip(), section.ungated) for line in lines)
 
 
 def _table(section: Section) -> list[str]:
     if not section.rows:
         return []
-    rows = [section.header, *section.rows] if any(section.header) else list(section.rows)
+    shown = [section.header, *section.rows] if any(section.header) else section.rows
+    rows = [tuple(map(clean, row)) for row in shown]
     used = [i for i in range(len(section.header)) if any(row[i] for row in section.rows)]
     widths = {i: max(len(row[i]) for row in rows) for i in used[:-1]}
     return ["  " + "  ".join(row[i].ljust(widths.get(i, 0)) for i in used).rstrip() for row in rows]

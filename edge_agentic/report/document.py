@@ -116,14 +116,42 @@ def schema() -> dict[str, Any]:
 
 def check_result(result: Any, where: str) -> None:
     """Raise InputError naming the first field of a result document that breaks the schema."""
+    if (fault := _fault(result, schema())) is not None:
+        raise InputError(
+            f"{where}: {fault}. Expected a result of schema version {SCHEMA_VERSION}; delete it and run "
+            "`edge-agentic run --resume` to have it made again."
+        )
+
+
+_SHARED = (
+    "schema_version",
+    "tool_version",
+    "created_at",
+    "reduced",
+    "profile",
+    "options",
+    "planned",
+    "preflight",
+)
+
+
+def check_manifest(manifest: Any, where: str) -> None:
+    """Raise InputError naming the first field of a run.json that a result could not be made from."""
+    own = schema()["properties"]
+    facts = {name: own[name] for name in (*_FROM_MANIFEST, *_SHARED)}
+    form = {"required": list(_FROM_MANIFEST), "properties": {**facts, "identity": {"type": "object"}}}
+    if (fault := _fault(manifest, form)) is not None:
+        raise InputError(
+            f"{where}: {fault}. Expected the manifest that `edge-agentic run` of schema version {SCHEMA_VERSION} "
+            "writes; restore the file, or run again in another folder."
+        )
+
+
+def _fault(document: Any, form: Mapping[str, Any]) -> str | None:
     from jsonschema import Draft202012Validator
 
-    errors = sorted(
-        Draft202012Validator(schema()).iter_errors(result), key=lambda error: str(error.json_path)
-    )
-    if errors:
-        first = errors[0]
-        raise InputError(
-            f"{where}: field {first.json_path}: {first.message[:200]}. Expected a result of schema version "
-            f"{SCHEMA_VERSION}; delete it and run `edge-agentic run --resume` to have it made again."
-        )
+    errors = sorted(Draft202012Validator(form).iter_errors(document), key=lambda error: str(error.json_path))
+    if not errors:
+        return None
+    told = errors[0].message  # a long value stands first in it, the reason last
+    return f"field {errors[0].json_path}: {told if len(told) <= 200 else f'{told[:100]} … {told[-100:]}'}"

@@ -1,7 +1,6 @@
 """The report as one self-contained page: no script, no network, every string from elsewhere escaped."""
 
 from collections.abc import Collection, Mapping, Sequence
-from html import escape
 from typing import Any
 
 from edge_agentic import metrics
@@ -9,7 +8,7 @@ from edge_agentic.report.content import sections, verdict
 from edge_agentic.report.page import page, section_html
 from edge_agentic.report.performance_block import marked
 from edge_agentic.report.plots import Point, histogram, scatter
-from edge_agentic.report.words import Section, clean
+from edge_agentic.report.words import Section, clean, in_html
 from edge_agentic.turns import TurnResult
 
 
@@ -31,7 +30,7 @@ def render_html(
     timed = [t for t in turns if t.error is None and (t.trajectory_id, t.turn) not in seams]
     head = verdict(result)
     body = [
-        f'<h1 class="{"good" if head.startswith("VALID") else "bad"}">{escape(head)}</h1>',
+        f'<h1 class="{"good" if head.startswith("VALID") else "bad"}">{in_html(head)}</h1>',
         *(section_html(section) for section in (*sections(result, show_ungated), *more)),
         *(_plots(timed, ungated) if shown else ()),
     ]
@@ -61,7 +60,7 @@ def _plots(timed: Sequence[TurnResult], ungated: bool) -> list[str]:
     if latencies:
         plot = histogram(latencies, x_name="turn latency in s", y_name="turns")
         found.append(("Turn latencies", plot))
-    return [f"<h2>{escape(marked(title, ungated))}</h2>\n{plot}" for title, plot in found]
+    return [f"<h2>{in_html(marked(title, ungated))}</h2>\n{plot}" for title, plot in found]
 
 
 def _missed(turn: TurnResult) -> bool:

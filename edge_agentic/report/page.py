@@ -1,10 +1,9 @@
 """A self-contained page: no script, no network, every string from elsewhere escaped."""
 
 from collections.abc import Iterable
-from html import escape
 
 from edge_agentic.report.performance_block import marked
-from edge_agentic.report.words import Section
+from edge_agentic.report.words import Section, in_html
 
 STYLE = """
 :root { color-scheme: light dark; --ink: #1a1a1a; --soft: #666;
@@ -33,7 +32,7 @@ def page(title: str, body: Iterable[str], style: str = STYLE) -> str:
         '<html lang="en"><head><meta charset="utf-8">',
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>edge-agentic: {escape(title)}</title>",
+        f"<title>edge-agentic: {in_html(title)}</title>",
         f"<style>\n{style}\n</style></head><body>",
     ]
     return "\n".join([*head, *body, "</body></html>"]) + "\n"
@@ -41,17 +40,17 @@ def page(title: str, body: Iterable[str], style: str = STYLE) -> str:
 
 def section_html(section: Section) -> str:
     """Return one section: its lines and a table that scrolls where it is wide."""
-    parts = [f"<h2>{escape(marked(section.title, section.ungated))}</h2>"]
-    parts += [f"<p>{escape(marked(line, section.ungated))}</p>" for line in section.lead]
+    parts = [f"<h2>{in_html(marked(section.title, section.ungated))}</h2>"]
+    parts += [f"<p>{in_html(marked(line, section.ungated))}</p>" for line in section.lead]
     if section.rows:
         parts.append('<div class="table"><table>')
         if any(section.header):
             parts.append(_row("th", section.header))
         parts += [_row("td", (marked(row[0], section.ungated), *row[1:])) for row in section.rows]
         parts.append("</table></div>")
-    parts += [f"<p>{escape(marked(note, section.ungated))}</p>" for note in section.notes]
+    parts += [f"<p>{in_html(marked(note, section.ungated))}</p>" for note in section.notes]
     return "\n".join(parts)
 
 
 def _row(tag: str, cells: Iterable[str]) -> str:
-    return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
+    return "<tr>" + "".join(f"<{tag}>{in_html(cell)}</{tag}>" for cell in cells) + "</tr>"

@@ -3,7 +3,8 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
+
+from edge_agentic.report.words import in_html
 
 WIDTH, HEIGHT = 640, 300
 LEFT, RIGHT, TOP, BOTTOM = 64, 16, 16, 44
@@ -53,9 +54,9 @@ def curve_plot(curves: Sequence[Curve], *, x_name: str, y_name: str) -> str:
         for point, (x, y) in zip(curve.points, places, strict=True):
             named = f"{curve.name}, {point.label} at once"
             parts.append(_dot(Point(x=point.x, y=point.y, label=named, odd=odd), x, y))
-            parts.append(f'<text class="label" x="{x + 6:.1f}" y="{y - 5:.1f}">{escape(point.label)}</text>')
+            parts.append(f'<text class="label" x="{x + 6:.1f}" y="{y - 5:.1f}">{in_html(point.label)}</text>')
         x, y = places[-1] if places else (0.0, 0.0)
-        parts.append(f'<text class="label" x="{x + 6:.1f}" y="{y + 12:.1f}">{escape(curve.name)}</text>')
+        parts.append(f'<text class="label" x="{x + 6:.1f}" y="{y + 12:.1f}">{in_html(curve.name)}</text>')
     ticks = [(tick / x_end, _short(tick)) for tick in _ticks(x_end)]
     return _svg(f"{y_name} by {x_name}", [*_axes(ticks, y_end, x_name, y_name), *parts])
 
@@ -94,7 +95,7 @@ def lines(drawn: Sequence[Line], *, x_name: str, y_name: str) -> str:
         step = -(-len(line.values) // POINTS)
         shown = [*range(0, len(line.values) - 1, step), len(line.values) - 1]
         points = [f"{_x((i + 1) / x_end):.1f},{_y(line.values[i] / y_end):.1f}" for i in shown]
-        title = f"<title>{escape(line.label)}</title>"
+        title = f"<title>{in_html(line.label)}</title>"
         marks.append(f'<polyline class="line" points="{" ".join(points)}">{title}</polyline>')
         marks.append(
             f'<circle class="dot" cx="{points[-1].split(",")[0]}" cy="{points[-1].split(",")[1]}" r="2.5">'
@@ -106,7 +107,7 @@ def lines(drawn: Sequence[Line], *, x_name: str, y_name: str) -> str:
 
 def _dot(point: Point, x: float, y: float) -> str:
     shown = f'class="{"odd" if point.odd else "dot"}" cx="{x:.1f}" cy="{y:.1f}" r="3.5"'
-    return f"<circle {shown}><title>{escape(point.label)}</title></circle>"
+    return f"<circle {shown}><title>{in_html(point.label)}</title></circle>"
 
 
 def _bar(index: int, counted: int, y_end: float, log_from: float) -> str:
@@ -132,14 +133,14 @@ def _axes(x_ticks: Sequence[tuple[float, str]], y_end: float, x_name: str, y_nam
         parts.append(f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>')
         parts.append(f'<text class="ytick" x="{LEFT - 6}" y="{y + 4:.1f}">{_short(tick)}</text>')
     middle = _y(0.5)
-    parts.append(f'<text class="tick" x="{_x(0.5):.1f}" y="{HEIGHT - 8}">{escape(x_name)}</text>')
+    parts.append(f'<text class="tick" x="{_x(0.5):.1f}" y="{HEIGHT - 8}">{in_html(x_name)}</text>')
     turn = f"rotate(-90 14 {middle:.1f})"
-    parts.append(f'<text class="tick" x="14" y="{middle:.1f}" transform="{turn}">{escape(y_name)}</text>')
+    parts.append(f'<text class="tick" x="14" y="{middle:.1f}" transform="{turn}">{in_html(y_name)}</text>')
     return parts
 
 
 def _svg(name: str, parts: Sequence[str]) -> str:
-    head = f'<svg role="img" aria-label="{escape(name)}" viewBox="0 0 {WIDTH} {HEIGHT}">'
+    head = f'<svg role="img" aria-label="{in_html(name)}" viewBox="0 0 {WIDTH} {HEIGHT}">'
     return "\n".join([head, *parts, "</svg>"])
 
 

@@ -2,13 +2,12 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from html import escape
 from typing import Any
 
 from edge_agentic.report.page import STYLE, page, section_html
 from edge_agentic.report.plots import Line, histogram, lines
 from edge_agentic.report.stats_content import notes_on_tokens, stats_sections, unit_of
-from edge_agentic.report.words import Section, clean, count
+from edge_agentic.report.words import Section, clean, count, in_html
 from edge_agentic.trace_stats import Growth, Survey
 
 _LISTED = 100
@@ -28,9 +27,9 @@ def render_stats_html(document: Mapping[str, Any], survey: Survey) -> str:
     """Return the page of a document of `traces stats` and the survey it was made from."""
     head = f"{count(document['trajectories'], 'trajectory')}, {count(document['turns'], 'turn')}"
     body = [
-        f"<h1>{escape(head)}</h1>",
-        *(f"<p>{escape(clean(file['path']))}</p>" for file in document["files"]),
-        *(f"<p>{escape(note)}</p>" for note in notes_on_tokens(document)),
+        f"<h1>{in_html(head)}</h1>",
+        *(f"<p>{in_html(file['path'])}</p>" for file in document["files"]),
+        *(f"<p>{in_html(note)}</p>" for note in notes_on_tokens(document)),
         *_plots(document, survey),
         *(_section(section) for section in (*stats_sections(document), _trajectories(document, survey))),
     ]
@@ -64,7 +63,7 @@ def _histogram(title: str, values: Sequence[float], x_name: str) -> str:
     above = [value for value in values if value > 0]
     plot = histogram(above, x_name=x_name, y_name="turns") if above else ""
     zeros = f"<p>{len(values) - len(above):,} more are 0.</p>" if len(above) < len(values) else ""
-    return f"<div><h2>{escape(title)}</h2>\n{plot}\n{zeros}</div>" if plot or zeros else ""
+    return f"<div><h2>{in_html(title)}</h2>\n{plot}\n{zeros}</div>" if plot or zeros else ""
 
 
 def _growth(document: Mapping[str, Any], drawn: Sequence[Line], unit: str) -> str:

@@ -7,11 +7,17 @@ from pathlib import Path
 from typing import Any
 
 from bfcl_gate.errors import InputError
+from bfcl_gate.files import fits
 from bfcl_gate.journal import read_journal
 from bfcl_gate.model.engine import READINGS
 from bfcl_gate.run_folder import JOURNAL, MANIFEST, RESULT, read_json
 from bfcl_gate.words import count
-from edge_agentic.report.document import build_result, check_result, ungated_performance
+from edge_agentic.report.document import (
+    build_result,
+    check_manifest,
+    check_result,
+    ungated_performance,
+)
 from edge_agentic.turns import TurnResult
 from edge_agentic.validity import check_run
 
@@ -52,7 +58,7 @@ def read_turns(path: Path) -> StoredTurns:
         if "_type" not in row:
             turns.append(_turn(row, f"{path}:{number}"))
         elif row["_type"] == "seam":
-            seams.add((str(row.get("trajectory_id")), row.get("at_turn", -1)))
+            seams.add(_seam(row, f"{path}:{number}"))
         elif turns:
             starts.add(len(turns))
     return StoredTurns(
@@ -66,7 +72,7 @@ def load_run(folder: Path) -> StoredRun:
         raise InputError(
             f"{folder}: not a run directory (no {MANIFEST}); expected the --output of an `edge-agentic run`."
         )
-    manifest = _manifest(folder / MANIFEST)
+    manifest = read_manifest(folder / MANIFEST)
     replay = read_turns(folder / TURNS)
     marks = _gate_marks(folder / JOURNAL)
     result = read_json(folder / RESULT) if (folder / RESULT).exists() else None
@@ -132,17 +138,20 @@ def ungated_of(run: StoredRun) -> dict[str, Any] | None:
     return ungated_performance(replay.turns, replay.seams, replay.starts, slo) if replay.turns else None
 
 
-def _manifest(path: Path) -> dict[str, Any]:
+def read_manifest(path: Path) -> dict[str, Any]:
+    """Read run.json. Raises InputError where it is none of `edge-agentic run`, or was altered."""
     manifest = read_json(path)
-    texts, objects = ("ruleset", "engine_id", "config_id"), ("model", "engine", "trace", "environment")
-    for names, kind, word in ((texts, str, "text"), (objects, dict, "an object")):
-        for name in names:
-            if not isinstance(manifest.get(name), kind):
-                raise InputError(f"{path}: field {name}: expected {word}, as `edge-agentic run` writes it.")
-    for name in ("options", "planned", "identity"):
-        if not isinstance(manifest.get(name, {}), dict):
-            raise InputError(f"{path}: field {name}: expected an object, as `edge-agentic run` writes it.")
+    check_manifest(manifest, str(path))
     return manifest
+
+
+def _seam(row: Mapping[str, Any], where: str) -> tuple[str, int]:
+    trajectory_id, turn = row.get("trajectory_id"), row.get("at_turn")
+    if not (isinstance(trajectory_id, str) and type(turn) is int):
+        raise InputError(
+            f"{where}: a seam names no turn; expected trajectory_id and at_turn, as `run` writes them."
+        )
+    return trajectory_id, turn
 
 
 _TYPES: dict[str, tuple[type, ...]] = {
@@ -174,10 +183,11 @@ def _turn(row: Mapping[str, Any], where: str) -> TurnResult:
                 f"{where}: field {name} is missing; expected a row of {TURNS} as `run` writes it."
             )
         value = row.get(name)
-        if not isinstance(value, types) and (name in row or name not in _MAY_BE_ABSENT):
+        if not fits(value, types) and (name in row or name not in _MAY_BE_ABSENT):
             kinds = " or ".join(kind.__name__ for kind in types)
-            raise InputError(f"{where}: field {name} is {type(value).__name__}; expected {kinds}.")
-    if not all(type(ns) is int for ns in row["token_ns"]):
+            found = f"{str(value)[:20]}…, more than 64 bits" if type(value) in types else type(value).__name__
+            raise InputError(f"{where}: field {name} is {found}; expected {kinds}.")
+    if not all(fits(ns, (int,)) for ns in row["token_ns"]):
         raise InputError(f"{where}: field token_ns holds something that is no integer of nanoseconds.")
     return TurnResult.from_row({**dict.fromkeys(_MAY_BE_ABSENT), **row})
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from html import escape
 from math import floor, isfinite, log10
 from typing import Any
 
@@ -32,6 +33,11 @@ def clean(value: object) -> str:
     break could imitate the report.
     """
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(value))
+
+
+def in_html(value: object) -> str:
+    """Return the text of a value on one line as HTML, nothing of it markup."""
+    return escape(clean(value))
 
 
 def percent(fraction: float | None) -> str:

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
 
 from bfcl_gate.errors import InputError
+from bfcl_gate.files import MAX_DEPTH, too_deep
 from edge_agentic.trace.problems import Problem
 
 if TYPE_CHECKING:
     import hashlib
 
 MAX_LINE_BYTES = 64 * 2**20
-MAX_DEPTH = 100
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -116,7 +116,7 @@ def _parse(raw: bytes, *, first: bool) -> dict[str, Any]:
             f"the line is a JSON {_kind(value)}; expected an object with conversation_id, turn and role."
         )
     # Every level takes a bracket; so few of them, those inside texts included, need no closer look.
-    if raw.count(b"{") + raw.count(b"[") > MAX_DEPTH and _too_deep(value):
+    if raw.count(b"{") + raw.count(b"[") > MAX_DEPTH and too_deep(value):
         raise _NotARowError(
             f"the row is nested more than {MAX_DEPTH} levels deep; no model can be given that."
         )
@@ -196,20 +196,6 @@ def _kind(value: Any) -> str:
         return "null"
     names = {bool: "boolean", int: "number", float: "number", str: "string", list: "array"}
     return names[type(value)]
-
-
-def _too_deep(value: Any) -> bool:
-    level = [value]
-    for _ in range(MAX_DEPTH):
-        level = [
-            child
-            for parent in level
-            for child in (parent.values() if isinstance(parent, dict) else parent)
-            if isinstance(child, (dict, list))
-        ]
-        if not level:
-            return False
-    return True
 
 
 def _refuse_surrogates(value: Any) -> None:

@@ -107,6 +107,22 @@ def test_json_that_cannot_be_used_is_named_by_its_place(text: str, told: str) ->
     assert str(caught.value).endswith("expected an object.")
 
 
+@pytest.mark.parametrize(
+    ("number", "told"),
+    [
+        ("NaN", "NaN, which is not JSON"),
+        ("-Infinity", "-Infinity, which is not JSON"),
+        ("1e999", "1e999, which is too large"),
+        ("1" + "0" * 30, "1" + "0" * 30 + ", which needs more than 64 bits"),
+        ("9" * 5_000, "a number has too many digits"),
+    ],
+)
+def test_a_number_that_this_tool_never_writes_is_refused(tmp_path: Path, number: str, told: str) -> None:
+    path = tmp_path / "run.json"
+    path.write_text(f'{{"a": {number}}}')
+    assert told in refusal(read_json, path)
+
+
 def test_a_byte_that_is_no_text_is_named_by_line_and_place(tmp_path: Path) -> None:
     path = tmp_path / "f.txt"
     path.write_bytes("erste\nzweité".encode("latin-1"))
@@ -127,3 +143,27 @@ def test_a_row_of_another_shape_is_named_by_line_and_field(tmp_path: Path) -> No
         journal.append(json.loads('{"id": "irrelevance_0", "subset": 5}'))
     with pytest.raises(InputError, match=r"gate\.jsonl:2: field 'case' is missing"):
         load_gate(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"rules": "evil\x1b"}, "field rules of the header is 'evil\\x1b'; expected one of mlperf, official"),
+        ({"calls": {}}, "field calls of the header is {}; expected one of native, lenient"),
+        ({"syntax": []}, "field syntax of the header is []; expected one of hermes, "),
+        ({"prefix": 5}, "field prefix of the header is 5; expected str or null"),
+        ({"parallel": {}}, "field parallel of the header is {}; expected int"),
+        ({"max_tokens": True}, "field max_tokens of the header is True; expected int"),
+        ({"engine": [1]}, "field engine of the header is [1]; expected dict or null"),
+        ({"sample": ["x" * 9_999]}, "field sample of the header is ['xxx"),
+    ],
+)
+def test_a_header_that_no_gate_writes_is_named_by_its_field(
+    tmp_path: Path, change: dict[str, object], told: str
+) -> None:
+    path = tmp_path / "gate.jsonl"
+    with Journal(path) as journal:
+        journal.append({"_type": "header", "rules": "mlperf", **change})
+    said = refusal(load_responses, path)
+    assert f"gate.jsonl:1: {told}" in said
+    assert len(said) < 400

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import zlib
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,23 @@ def test_a_changed_byte_is_never_taken_for_data_nor_silently_dropped(
     path.write_bytes(bytes(data))
     with pytest.raises(InputError, match=r"j\.jsonl:\d"):
         list(read_journal(path))
+
+
+def test_a_journal_that_went_through_windows_is_read_and_continued_without_a_loss(tmp_path: Path) -> None:
+    path = tmp_path / "j.jsonl"
+    path.write_bytes(written(path).replace(b"\n", b"\r\n") + b'{"id": "torn')
+    assert list(read_journal(path)) == ROWS
+    with Journal(path) as journal:
+        journal.append({"id": "next"})
+    assert list(read_journal(path)) == [*ROWS, {"id": "next"}]
+
+
+@pytest.mark.parametrize("number", ["NaN", "-Infinity", "1e999", "9" * 5_000])
+def test_a_number_that_is_never_written_is_damage(tmp_path: Path, number: str) -> None:
+    body = f'{{"id": "a", "n": {number}}}'
+    (tmp_path / "j.jsonl").write_text(f'{body[:-1]},"crc32":{zlib.crc32(body.encode())}}}\n')
+    with pytest.raises(InputError, match=r"j\.jsonl:1: this journal line does not match its checksum"):
+        list(read_journal(tmp_path / "j.jsonl"))
 
 
 def test_a_missing_journal_is_an_input_error(tmp_path: Path) -> None:

@@ -65,6 +65,17 @@ def test_report_as_html_is_printed_and_kept(command: Command, tmp_path: Path) ->
     assert "report.html" in err
 
 
+def test_a_link_in_the_place_of_the_page_is_not_followed(command: Command, tmp_path: Path) -> None:
+    """A run may come from anywhere, and with it a report.html that points at a file of the user."""
+    mine = tmp_path / "mine"
+    mine.write_text("mine")
+    folder = write_run(tmp_path / "run")
+    (folder / "report.html").symlink_to(mine)
+    assert command("report", folder, "--format", "html")[0] == 0
+    assert mine.read_text() == "mine"
+    assert not (folder / "report.html").is_symlink()
+
+
 def test_report_of_an_interrupted_run_is_marked_incomplete(command: Command, tmp_path: Path) -> None:
     code, out, _ = command("report", write_run(tmp_path, finished=False, answered=2))
     assert code == 0

@@ -219,6 +219,13 @@ def test_records_that_are_no_turns_mark_seams_and_sessions(tmp_path: Path) -> No
         ({"token_ns": [1.5]}, "field token_ns holds something"),
         ({"error": 3}, "field error is int; expected str or NoneType"),
         ({"tool_calls": {}}, "field tool_calls is dict; expected list or NoneType"),
+        ({"turn": True}, "field turn is bool; expected int"),
+        (
+            {"input_tokens": 10**400},
+            "field input_tokens is 10000000000000000000…, more than 64 bits; expected int",
+        ),
+        ({"token_ns": [10**30]}, "field token_ns holds something"),
+        ({"_type": "seam", "at_turn": []}, "a seam names no turn"),
     ],
 )
 def test_a_turn_of_the_wrong_type_is_named_with_its_line(
@@ -254,9 +261,21 @@ def test_a_folder_without_a_manifest_is_no_run(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("change", "field"),
-    [({"model": 5}, "model"), ({"ruleset": None}, "ruleset"), ({"options": []}, "options")],
+    [
+        ({"model": 5}, "model"),
+        ({"ruleset": None}, "ruleset"),
+        ({"options": []}, "options"),
+        ({"options": {"slo": 5}}, "options.slo"),
+        ({"planned": {"turns": "26"}}, "planned.turns"),
+        ({"engine": {"gpu_layers": []}}, "engine.gpu_layers"),
+        ({"environment": {"cpu": 2}}, "environment.cpu"),
+        ({"environment": {"memory": {"total_bytes": "16 GB"}}}, "environment.memory.total_bytes"),
+        ({"preflight": -1}, "preflight"),
+        ({"preflight": [{}]}, r"preflight\[0\]"),
+        ({"tool_version": True}, "tool_version"),
+    ],
 )
 def test_a_manifest_of_another_shape_is_named(tmp_path: Path, change: dict[str, Any], field: str) -> None:
     (tmp_path / "run.json").write_text(json.dumps({**manifest(), **change}))
-    with pytest.raises(InputError, match=rf"run\.json: field {field}: expected"):
+    with pytest.raises(InputError, match=rf"run\.json: field \$\.{field}: "):
         load_run(tmp_path)

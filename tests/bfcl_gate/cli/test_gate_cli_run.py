@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 from gate_fakes import PROSE, fenced_call, native_call, scripted
@@ -283,6 +284,45 @@ def test_a_finished_run_whose_journal_is_gone_is_not_believed(gate: Gate) -> Non
     code, out, err = gate(native_call, "--min-overall", "0.5", "--output", gate.output, "--resume")
     assert (code, out) == (2, "")
     assert "gate.jsonl: is missing" in err
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"gate": None}, "result.json: field gate is missing"),
+        ({"gate": {}}, "result.json: field gate.partial is missing"),
+        ({"gate": {"samples": True}}, "result.json: field gate.samples is missing or of another type"),
+        ({"gate": {"overall_accuracy": 0.99}}, "states 8 answers and an overall accuracy of 0.99"),
+        ({"gate": {"samples": 9}}, "states 9 answers"),
+    ],
+)
+def test_a_finished_run_whose_result_was_altered_is_not_believed(
+    gate: Gate, change: dict[str, Any], told: str
+) -> None:
+    gate(native_call, "--min-overall", "0.5", "--output", gate.output)
+    path = gate.output / "result.json"
+    result = json.loads(path.read_text())
+    inner = change["gate"] and {**result["gate"], **change["gate"]}
+    path.write_text(json.dumps({**result, "gate": inner if inner or inner is None else {}}))
+    code, out, err = gate(native_call, "--min-overall", "0.5", "--output", gate.output, "--resume")
+    assert (code, out) == (2, "")
+    assert told in err
+
+
+def test_the_misses_of_a_finished_run_can_be_listed_later(gate: Gate) -> None:
+    first = gate(mostly_right, "--min-overall", "0.9", "--output", gate.output)
+    assert gate(mostly_right, "--min-overall", "0.9", "--output", gate.output, "--resume")[:2] == first[:2]
+
+
+def test_a_run_of_another_command_is_not_overwritten(gate: Gate) -> None:
+    gate.output.mkdir()
+    manifest = gate.output / "run.json"
+    for kind, made_by in (("config_id", "edge-agentic run"), ("multi_turn_id", "bfcl-gate multi-turn")):
+        manifest.write_text(json.dumps({kind: "1"}))
+        code, _, err = gate(native_call, "--output", gate.output, "--resume")
+        assert code == 2
+        assert f"holds a run of {made_by}, which bfcl-gate run cannot continue" in err
+        assert json.loads(manifest.read_text()) == {kind: "1"}
 
 
 def test_a_lost_engine_exits_3_and_keeps_its_answers(gate: Gate) -> None:

@@ -153,6 +153,42 @@ def test_a_run_that_is_refused_leaves_no_folder(run: Run, tmp_path: Path, bfcl: 
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]
 
 
+@pytest.mark.parametrize(
+    ("name", "change", "told"),
+    [
+        ("result.json", {"valid": "yes"}, "result.json: field $.valid"),
+        ("result.json", {"performance": {}}, "result.json: field $.performance"),
+        ("run.json", {"planned": {"turns": "two"}}, "run.json: field $.planned.turns"),
+    ],
+)
+def test_a_finished_run_that_was_altered_is_not_shown_again(
+    run: Run, serve: Serve, tmp_path: Path, bfcl: Path, name: str, change: dict[str, Any], told: str
+) -> None:
+    folder, url = tmp_path / "run", serve().url
+    options = ("--endpoint", url, "--limit", 2, "--output", folder, *ANY_LINE)
+    assert run("run", *options)[0] == 0
+    assert run("run", *options, "--resume")[1].startswith("VALID.")
+    path = folder / name
+    path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
+    code, out, err = run("run", *options, "--resume")
+    assert (code, out) == (2, "")
+    assert told in err
+
+
+def test_a_folder_of_a_gate_or_of_a_sweep_takes_no_other_run(
+    run: Run, serve: Serve, tmp_path: Path, bfcl: Path
+) -> None:
+    options = ("--endpoint", serve().url, "--limit", 2, "--output", tmp_path, *ANY_LINE)
+    (tmp_path / "run.json").write_text('{"gate_id": "1"}')
+    code, _, err = run("run", *options, "--resume")
+    assert (code, "holds a run of bfcl-gate run" in err) == (2, True)
+    (tmp_path / "run.json").unlink()
+    (tmp_path / "sweep.json").write_text("{}")
+    code, _, err = run("run", *options)
+    assert (code, "holds a sweep" in err) == (2, True)
+    assert [path.name for path in tmp_path.iterdir()] == ["sweep.json"]
+
+
 def test_another_server_does_not_continue_the_run(run: Run, serve: Serve, tmp_path: Path, bfcl: Path) -> None:
     folder = tmp_path / "run"
     options = ("--limit", 2, "--output", folder, *ANY_LINE)

@@ -9,10 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bfcl_gate.errors import InputError
+from bfcl_gate.files import MAX_DEPTH
 from edge_agentic import load_trajectories
 from edge_agentic.trace import check_trace
 from edge_agentic.trace.load import MAX_ERRORS
-from edge_agentic.trace.rows import MAX_DEPTH, MAX_LINE_BYTES
+from edge_agentic.trace.rows import MAX_LINE_BYTES
 
 USER = b'{"conversation_id": "a", "turn": 1, "role": "user", "content": "hi"}\n'
 ANSWER = b'{"conversation_id": "a", "turn": 2, "role": "assistant", "content": "hello"}\n'
