@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from bfcl_gate.cli.options import MOST
+
 SampleOption = Annotated[
     str,
     typer.Option(
@@ -66,7 +68,10 @@ UntilDecidedOption = Annotated[
     bool, typer.Option("--until-decided", help="Stop as soon as no remaining answer can change the verdict.")
 ]
 ConcurrencyOption = Annotated[
-    int, typer.Option("--concurrency", min=1, metavar="N", help="Samples asked at once; endpoints only.")
+    int,
+    typer.Option(
+        "--concurrency", min=1, max=MOST, metavar="N", help="Samples asked at once; endpoints only."
+    ),
 ]
 OutputOption = Annotated[
     Path | None, typer.Option("--output", metavar="DIR", help="Keep the run in this folder.")

@@ -11,7 +11,7 @@ import typer
 
 from bfcl_gate.cli import gate_options as gate
 from bfcl_gate.cli.engine import describe_model, engine_settings, open_engine
-from bfcl_gate.cli.options import EngineOptions, with_engine_options
+from bfcl_gate.cli.options import MOST, EngineOptions, with_engine_options
 from bfcl_gate.cli.progress import shown, transfer
 from bfcl_gate.cli.shell import continuable, safe_text
 from bfcl_gate.errors import InputError
@@ -27,14 +27,17 @@ _CTX = 32_768
 
 CtxOption = Annotated[
     int | None,
-    typer.Option("--ctx", min=1, help="Context in tokens.", show_default=f"{_CTX} for a local model"),
+    typer.Option(
+        "--ctx", min=1, max=MOST, help="Context in tokens.", show_default=f"{_CTX} for a local model"
+    ),
 ]
 SubsetOption = Annotated[
     str | None,
     typer.Option("--subset", help="base, miss_func, miss_param or long_context.", show_default="all four"),
 ]
 LimitOption = Annotated[
-    int | None, typer.Option("--limit", min=1, metavar="N", help="At most N conversations of each subset.")
+    int | None,
+    typer.Option("--limit", min=1, max=MOST, metavar="N", help="At most N conversations of each subset."),
 ]
 
 

@@ -28,6 +28,9 @@ ChatTemplateOption = Annotated[
     ),
 ]
 
+MOST = 2**31 - 1
+"""The largest count an option takes: llama.cpp's have 32 bits, and what is written has to be read back."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineOptions:
@@ -55,13 +58,17 @@ class EngineOptions:
     ] = None
     ctx: Annotated[
         int | None,
-        typer.Option("--ctx", min=1, help="Context in tokens.", show_default="largest prompt + max tokens"),
+        typer.Option(
+            "--ctx", min=1, max=MOST, help="Context in tokens.", show_default="largest prompt + max tokens"
+        ),
     ] = None
     threads: Annotated[
         int | None,
         typer.Option("--threads", min=1, max=1024, help="CPU threads.", show_default="all usable"),
     ] = None
-    gpu_layers: Annotated[int, typer.Option("--gpu-layers", min=-1, help="Layers on the GPU; -1 is all.")] = 0
+    gpu_layers: Annotated[
+        int, typer.Option("--gpu-layers", min=-1, max=MOST, help="Layers on the GPU; -1 is all.")
+    ] = 0
     kv_type: Annotated[str, typer.Option("--kv-type", help="KV cache type: f16, q8_0 or q4_0.")] = "f16"
     flash_attn: Annotated[str, typer.Option("--flash-attn", help="Flash attention: on or off.")] = "on"
     speculative: Annotated[
@@ -86,7 +93,9 @@ class EngineOptions:
             "llama-server.",
         ),
     ] = "text"
-    max_tokens: Annotated[int, typer.Option("--max-tokens", min=1, help="Longest answer in tokens.")] = 1024
+    max_tokens: Annotated[
+        int, typer.Option("--max-tokens", min=1, max=MOST, help="Longest answer in tokens.")
+    ] = 1024
     seed: Annotated[
         int,
         typer.Option(

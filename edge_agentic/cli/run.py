@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from bfcl_gate.cli import gate_options as gate
-from bfcl_gate.cli.options import EngineOptions, with_engine_options
+from bfcl_gate.cli.options import MOST, EngineOptions, with_engine_options
 from bfcl_gate.cli.shell import continuable, safe_text
 from edge_agentic.cli.profile import RunOptions, apply_profile, finished_result, require_stated
 from edge_agentic.cli.sweep import run_sweep
@@ -25,7 +25,9 @@ TracesOption = Annotated[
         "--traces", metavar="NAME|PATH", help="Trace to replay; repeatable.", show_default="the profile's"
     ),
 ]
-LimitOption = Annotated[int | None, typer.Option("--limit", min=1, help="At most N turns, in trace order.")]
+LimitOption = Annotated[
+    int | None, typer.Option("--limit", min=1, max=MOST, help="At most N turns, in trace order.")
+]
 OutputOption = Annotated[
     Path | None,
     typer.Option("--output", metavar="DIR", help="Keep the run here.", show_default="runs/<utc>-<id>"),
@@ -41,7 +43,7 @@ ReasoningOption = Annotated[
     str, typer.Option("--reasoning", help="keep or strip recorded reasoning in the history.")
 ]
 ConcurrencyOption = Annotated[
-    int, typer.Option("--concurrency", min=1, help="Trajectories at once; endpoints only.")
+    int, typer.Option("--concurrency", min=1, max=MOST, help="Trajectories at once; endpoints only.")
 ]
 CallsOption = Annotated[
     str | None,

@@ -14,8 +14,8 @@ from edge_agentic.trace import check_trace, find_trace
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 sys.path.insert(0, str(SCRIPTS))
 
-import record_traces  # noqa: E402
-from agent_tools import Workspace, call_tool  # noqa: E402
+import record_traces  # noqa: E402 - found by the path set above
+from agent_tools import Workspace, call_tool  # noqa: E402 - found by the path set above
 
 pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="sessions are recorded with bash")
 

@@ -14,7 +14,7 @@ from tiny_gguf import write_gguf
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 sys.path[:0] = [str(SCRIPTS), str(SCRIPTS / "parity")]
 
-from llama_server import Client, running, serving  # noqa: E402
+from llama_server import Client, running, serving  # noqa: E402 - found by the path set above
 
 
 @pytest.fixture(scope="session")

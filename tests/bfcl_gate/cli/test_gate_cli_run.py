@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import subprocess
 import sys
 from collections.abc import Callable
 from importlib import import_module
@@ -419,3 +420,23 @@ intervals are 95 %: Wilson, for normalised and categories bootstrapped
 Misses
 simple_python_7  simple_function_checker:wrong_count  I would rather talk about it.
 """
+
+
+@pytest.mark.parametrize("option", ["--ctx", "--max-tokens", "--gpu-layers", "--concurrency"])
+def test_a_count_of_more_than_32_bits_is_refused_before_anything_is_written(
+    option: str, tmp_path: Path
+) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "bfcl_gate",
+        "run",
+        option,
+        str(2**31),
+        "--output",
+        str(tmp_path / "run"),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert option in done.stderr
+    assert not (tmp_path / "run").exists()
