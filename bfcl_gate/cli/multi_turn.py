@@ -66,6 +66,7 @@ def _run(
     resume: bool,
 ) -> NoReturn:
     from bfcl_gate.multi_turn.entries import chosen
+    from bfcl_gate.multi_turn.scores import multi_turn_object, multi_turn_text
     from bfcl_gate.run_folder import RESULT, how_to_continue, require_usable, write_json
 
     if resume and output is None:
@@ -79,19 +80,11 @@ def _run(
     with continuable(lambda: how_to_continue(output)), closing(open_engine(settings, ())) as engine:
         facts = _keep_manifest(engine, policy, describe_model(options, settings), output)
         rows = _play(engine, entries, policy, output)
-    found = _shown(rows, policy)
+    found = multi_turn_object(rows, policy)
     if output is not None:
         write_json(output / RESULT, {**facts, "multi_turn": found})
-    raise SystemExit(0)
-
-
-def _shown(rows: "Sequence[Played]", policy: "Policy") -> dict[str, Any]:
-    from bfcl_gate.multi_turn.scores import multi_turn_object, multi_turn_text
-
-    found = multi_turn_object(rows, policy)
     sys.stdout.write(safe_text(multi_turn_text(found)))
-    sys.stdout.flush()
-    return found
+    raise SystemExit(0)
 
 
 def _play(

@@ -1,17 +1,16 @@
 """What both commands share around their work: errors to exit codes, safe text, progress on a terminal."""
 
 import errno
-import io
-import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Annotated, NoReturn
 
 import typer
 
+from bfcl_gate.cli.streams import leave_stdout, open_streams
 from bfcl_gate.errors import EdgeAgenticError, EngineError, InputError, SourceError
 
 INTERRUPTED = 130
@@ -33,9 +32,10 @@ def fail(error: EdgeAgenticError) -> NoReturn:
 
 def run_app(app: Callable[[], object]) -> NoReturn:
     """Run a typer app; the only place where an error becomes an exit code."""
-    _open_streams()
+    open_streams()
     try:
         try:
+            _refuse_empty_arguments(sys.argv[1:])
             with _terminable():
                 app()
         finally:
@@ -45,31 +45,24 @@ def run_app(app: Callable[[], object]) -> NoReturn:
     except KeyboardInterrupt:
         sys.stderr.write("Interrupted; everything finished so far is kept.\n")
         raise SystemExit(INTERRUPTED) from None
-    except BrokenPipeError:
-        _leave_stdout()  # the reader of a pipe left (`… | head`)
     except OSError as error:
         if error.filename is None:
-            _leave_stdout()
+            leave_stdout()
         fail(_refused_by_system(error))
     raise SystemExit(0)
 
 
-def _open_streams() -> None:
-    """Let there be a stdin, stdout and stderr, and let stdout write what its encoding lacks as an escape.
-
-    Where one was closed (`>&-`), the next file opened would take its number, and who prints would write into it.
-    """
-    for number in range(3):
-        try:
-            os.fstat(number)
-        except OSError:
-            # The lowest free number is taken, which is this one; child processes are to have it too.
-            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
-    sys.stdin = sys.stdin or os.fdopen(0, encoding="utf-8", closefd=False)
-    sys.stdout = sys.stdout or os.fdopen(1, "w", encoding="utf-8", closefd=False)
-    sys.stderr = sys.stderr or os.fdopen(2, "w", encoding="utf-8", closefd=False)
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")
+def _refuse_empty_arguments(arguments: Sequence[str]) -> None:
+    """Raise InputError for an argument without a character: a path of it would be this folder, a model the default."""
+    for before, argument in zip(("", *arguments), arguments, strict=False):
+        option = before if before.startswith("--") else ""
+        if argument.startswith("--") and argument.endswith("=") and argument.count("=") == 1:
+            option, argument = argument[:-1], ""
+        if not argument:
+            raise InputError(
+                f"{option or 'An argument'}: is empty; expected a value. Where it comes from a variable of the shell, "
+                "see whether that is set; to have the default, leave the option out."
+            )
 
 
 _DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)
@@ -123,11 +116,6 @@ def continuable(how: Callable[[], str]) -> Iterator[None]:
     except EngineError:
         sys.stderr.write(safe_text(f"{how()}\n"))
         raise
-
-
-def _leave_stdout() -> None:
-    """Point stdout elsewhere, so that the interpreter does not try it again on its way out."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def new_app(help_text: str) -> typer.Typer:
