@@ -5,7 +5,7 @@ What cannot be read is refused in words for the person who named the file.
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -21,6 +21,7 @@ _COMPRESSED = {
 _WIDE = (b"\xff\xfe", b"\xfe\xff")
 
 _LEAST, _MOST = -(2**63), 2**64 - 1
+_MOST_DIGITS = 20
 
 MAX_DEPTH = 100
 """Levels of nesting that nothing of use here has; code that follows a value down stays far from the recursion limit."""
@@ -63,15 +64,13 @@ def parse_object(text: str, path: Path, line: int, expected: str, *, plain: bool
     (NaN, 1e999, 10**400), and for values nested more than MAX_DEPTH deep.
     """
     try:
-        value = _PLAIN.decode(text) if plain else json.loads(text)
-        if plain and too_deep(value):
-            raise RecursionError
+        value = plain_json(text) if plain else json.loads(text)
     except json.JSONDecodeError as error:
         place = f"{path}:{line + error.lineno - 1}: column {error.colno}"
         raise InputError(f"{place} is not valid JSON ({error.msg}); expected {expected}.") from error
     except RecursionError as error:
         raise InputError(f"{path}:{line}: the JSON is nested too deeply; expected {expected}.") from error
-    except _NumberError as error:
+    except NumberError as error:
         raise InputError(f"{path}: holds the number {error}; expected {expected}.") from error
     except ValueError as error:  # Python refuses to read integers of thousands of digits
         raise InputError(f"{path}:{line}: a number has too many digits; expected {expected}.") from error
@@ -95,34 +94,65 @@ def too_deep(value: Any) -> bool:
     return True
 
 
+def is_unicode(text: str) -> bool:
+    """Return whether a text has a UTF-8 form: one with half a surrogate pair (\\ud800) or undecoded bytes has none."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def fits(value: Any, types: tuple[type, ...]) -> bool:
     """Return whether a JSON value is of one of the types (a boolean is no number) and, where a number, of 64 bits."""
     return type(value) in types and (type(value) is not int or _LEAST <= value <= _MOST)
 
 
-class _NumberError(ValueError):
-    """The number, with what is wrong with it."""
+class NumberError(ValueError):
+    """A number that JSON does not have or that is not kept exactly; the message is the number, with what is wrong."""
+
+
+def plain_json(text: str) -> Any:
+    """Return a JSON value of finite numbers of 64 bits, nested no deeper than MAX_DEPTH.
+
+    Raises JSONDecodeError for what is no JSON, NumberError for another number, RecursionError for deeper ones.
+    """
+    value = _PLAIN.decode(text)
+    if too_deep(value):
+        raise RecursionError(f"the JSON is nested more than {MAX_DEPTH} levels deep")
+    return value
+
+
+def plain_decoder(
+    object_pairs_hook: Callable[[list[tuple[str, Any]]], Any] | None = None,
+) -> json.JSONDecoder:
+    """Return a decoder that raises NumberError for numbers that are infinite, none of JSON, or of more than 64 bits."""
+    return json.JSONDecoder(
+        object_pairs_hook=object_pairs_hook,
+        parse_constant=_refused,
+        parse_float=_finite,
+        parse_int=_narrow,
+    )
 
 
 def _refused(name: str) -> NoReturn:
-    raise _NumberError(f"{name}, which is not JSON")
+    raise NumberError(f"{name}, which is not JSON")
 
 
 def _finite(text: str) -> float:
     value = float(text)
     if math.isinf(value):
-        raise _NumberError(f"{text[:40]}, which is too large")
+        raise NumberError(f"{text[:40]}, which is too large")
     return value
 
 
 def _narrow(text: str) -> int:
-    value = int(text)
-    if not _LEAST <= value <= _MOST:
-        raise _NumberError(f"{text[:40]}, which needs more than 64 bits")
+    if len(text) > _MOST_DIGITS or not _LEAST <= (value := int(text)) <= _MOST:
+        raise NumberError(f"{text[:40]}, which needs more than 64 bits")
     return value
 
 
-_PLAIN = json.JSONDecoder(parse_constant=_refused, parse_float=_finite, parse_int=_narrow)
+_PLAIN = plain_decoder()
 
 
 def _decoded(path: Path, data: bytes, expected: str) -> str:

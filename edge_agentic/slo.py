@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from bfcl_gate.errors import InputError
 
 _UNITS_S = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0}
+_MOST_S = 1e6
 _PART = re.compile(r"\s*(\w+)\s*=\s*([0-9]+(?:\.[0-9]+)?)\s*(\w*)\s*")
 
 
@@ -36,7 +37,12 @@ def parse_slo(text: str) -> Slo:
                 f"--slo {text!r}: {part.strip()!r} is no objective; expected ttft, tpot or latency with a number and a "
                 "unit (us, ms, s or min), for example ttft=2s,tpot=50ms."
             )
-        if name in found or not float(match[2]):
-            raise InputError(f"--slo {text!r}: {match[1]} is {'given twice' if name in found else 'zero'}.")
-        found[name] = float(match[2]) * _UNITS_S[match[3]]
+        limit_s = float(match[2]) * _UNITS_S[match[3]]
+        if name in found:
+            raise InputError(f"--slo {text!r}: {match[1]} is given twice.")
+        if not 0 < limit_s <= _MOST_S:
+            raise InputError(
+                f"--slo {text[:80]!r}: {match[1]} is {'too long a time' if limit_s else 'zero'}."
+            )
+        found[name] = limit_s
     return Slo(**found)

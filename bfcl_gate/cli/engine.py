@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from bfcl_gate.cli.options import DEFAULTS, EngineOptions
 from bfcl_gate.errors import InputError
-from bfcl_gate.files import read_text
+from bfcl_gate.files import MAX_DEPTH, NumberError, is_unicode, plain_json, read_text
 
 if TYPE_CHECKING:
     from bfcl_gate.cache import Progress
@@ -54,11 +54,12 @@ def _endpoint_settings(options: EngineOptions, url: str, as_reference: bool) -> 
     from bfcl_gate.model.endpoint_engine import EndpointSettings, address_of, model_of
 
     address = address_of(url, options.api_key_env)
+    arguments = _template_args(options)
     return EndpointSettings(
         address=address,
         model=model_of(address) if options.model is None else options.model,
         seed=options.seed,
-        template_args=tuple(_template_arg(given) for given in options.template_args),
+        template_args=arguments,
         timeout_s=options.request_timeout,
         as_reference=as_reference,
     )
@@ -75,6 +76,8 @@ def local_settings(options: EngineOptions, progress: "Progress | None" = None) -
     from bfcl_gate.model import catalog
     from bfcl_gate.model.engine import EngineSettings
 
+    arguments = _template_args(options)
+    template = None if options.chat_template is None else _read_template(options.chat_template)
     path = fetch_model(options.model or catalog.DEFAULT, progress)
     return EngineSettings(
         model_path=path,
@@ -88,8 +91,8 @@ def local_settings(options: EngineOptions, progress: "Progress | None" = None) -
         reuse=options.reuse,
         special_in_content=options.special_in_content,
         seed=options.seed,
-        template_args=tuple(_template_arg(given) for given in options.template_args),
-        chat_template=None if options.chat_template is None else _read_template(options.chat_template),
+        template_args=arguments,
+        chat_template=template,
     )
 
 
@@ -152,6 +155,11 @@ def _check(options: EngineOptions) -> None:
     ):
         if value not in allowed:
             raise InputError(f"{option} {value!r} is unknown; expected one of {', '.join(allowed)}.")
+    for option, name in (("--model", options.model), ("--endpoint", options.endpoint)):
+        if name is not None and not is_unicode(name):
+            raise InputError(
+                f"{option} {name!a}: is not UTF-8, so no result can keep it; rename what it names."
+            )
     if options.endpoint is None and (names := _changed(options, _ENDPOINT_ONLY)):
         raise InputError(f"{names}: belongs to --endpoint; a local model has no use for it. Leave it out.")
     if options.endpoint is not None and (names := _changed(options, LOCAL_ONLY)):
@@ -192,15 +200,33 @@ def _changed(options: EngineOptions, names: Sequence[str]) -> str:
     return ", ".join(f"--{name.replace('_', '-')}" for name in changed)
 
 
+def _template_args(options: EngineOptions) -> tuple[tuple[str, Any], ...]:
+    return tuple(_template_arg(given) for given in options.template_args)
+
+
 def _template_arg(given: str) -> tuple[str, Any]:
     """Read K=V; V is taken as JSON where it is JSON (true, 3, "text"), else as text."""
-    key, sign, value = given.partition("=")
+    key, sign, text = given.partition("=")
     if not sign or not key:
         raise InputError(f"--template-arg {given!r}: expected K=V, for example enable_thinking=false.")
     try:
-        return key, json.loads(value)
-    except ValueError:
-        return key, value
+        value = plain_json(text)
+    except json.JSONDecodeError:
+        value = text
+    except NumberError as error:
+        raise _unfit(given, f"it holds the number {error}") from error
+    except RecursionError as error:
+        raise _unfit(given, "it is nested too deeply") from error
+    if not is_unicode(json.dumps([key, value], ensure_ascii=False)):
+        raise _unfit(given, "its text is not UTF-8")
+    return key, value
+
+
+def _unfit(given: str, reason: str) -> InputError:
+    return InputError(
+        f"--template-arg {given[:60]!a}: no template can be given that ({reason}); expected K=V with V a text or "
+        f"JSON, its numbers finite and of 64 bits, at most {MAX_DEPTH} levels deep."
+    )
 
 
 def _read_template(path: Path) -> str:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from bfcl_gate.cli.options import MOST
+from bfcl_gate.cli.options import MOST_AT_ONCE
 
 SampleOption = Annotated[
     str,
@@ -70,7 +70,7 @@ UntilDecidedOption = Annotated[
 ConcurrencyOption = Annotated[
     int,
     typer.Option(
-        "--concurrency", min=1, max=MOST, metavar="N", help="Samples asked at once; endpoints only."
+        "--concurrency", min=1, max=MOST_AT_ONCE, metavar="N", help="Samples asked at once; endpoints only."
     ),
 ]
 OutputOption = Annotated[

@@ -1,5 +1,6 @@
 """The engine options of design §3, declared once for every command that runs a model."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import wraps
@@ -31,6 +32,19 @@ ChatTemplateOption = Annotated[
 MOST = 2**31 - 1
 """The largest count an option takes: llama.cpp's have 32 bits, and what is written has to be read back."""
 
+MOST_AT_ONCE = 4096
+"""The most requests at once: each is a connection and a thread of the server, and has a row in a sweep's table."""
+
+MOST_SECONDS = 1_000_000.0
+"""The longest time an option takes: the system's own limit for a wait on a socket is little above it."""
+
+
+def number(value: float | None) -> float | None:
+    """Return the number an option was given. Refuses NaN, which no bound of the framework stops."""
+    if value is not None and math.isnan(value):
+        raise typer.BadParameter("nan is not a number to reckon with.")
+    return value
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineOptions:
@@ -52,6 +66,8 @@ class EngineOptions:
             "--request-timeout",
             metavar="SECONDS",
             min=0.001,
+            max=MOST_SECONDS,
+            callback=number,
             help="Longest time for one answer of an endpoint.",
             show_default="generous, by the length of the prompt",
         ),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bfcl_gate.cli.findings_text import findings_lines
-from bfcl_gate.cli.options import EngineOptions, with_engine_options
+from bfcl_gate.cli.options import MOST_AT_ONCE, EngineOptions, with_engine_options
 from bfcl_gate.errors import EngineError, InputError
 
 if TYPE_CHECKING:
@@ -31,7 +31,8 @@ TracesOption = Annotated[
     ),
 ]
 ConcurrencyOption = Annotated[
-    int, typer.Option("--concurrency", min=1, help="Trajectories at once that a run will make.")
+    int,
+    typer.Option("--concurrency", min=1, max=MOST_AT_ONCE, help="Trajectories at once that a run will make."),
 ]
 FormatOption = Annotated[str, typer.Option("--format", help="text or json.")]
 

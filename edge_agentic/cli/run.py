@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from bfcl_gate.cli import gate_options as gate
-from bfcl_gate.cli.options import MOST, EngineOptions, with_engine_options
+from bfcl_gate.cli.options import MOST, MOST_AT_ONCE, EngineOptions, with_engine_options
 from bfcl_gate.cli.shell import continuable, safe_text
 from edge_agentic.cli.profile import RunOptions, apply_profile, finished_result, require_stated
 from edge_agentic.cli.sweep import run_sweep
@@ -43,7 +43,7 @@ ReasoningOption = Annotated[
     str, typer.Option("--reasoning", help="keep or strip recorded reasoning in the history.")
 ]
 ConcurrencyOption = Annotated[
-    int, typer.Option("--concurrency", min=1, max=MOST, help="Trajectories at once; endpoints only.")
+    int, typer.Option("--concurrency", min=1, max=MOST_AT_ONCE, help="Trajectories at once; endpoints only.")
 ]
 CallsOption = Annotated[
     str | None,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from bfcl_gate.cli.options import MOST, MOST_AT_ONCE, MOST_SECONDS, number
 from bfcl_gate.errors import InputError, SourceError
 
 if TYPE_CHECKING:
@@ -45,10 +46,20 @@ def serve_scripted(
     port: Annotated[int, typer.Option("--port", min=0, max=65_535, help="0 takes a free one.")] = 8080,
     model: Annotated[str, typer.Option("--model", help="Name of the served model.")] = "scripted",
     dialect: Annotated[str, typer.Option("--dialect", help="llama.cpp or openai.")] = "llama.cpp",
-    ctx: Annotated[int, typer.Option("--ctx", min=1, help="Stated context in tokens.")] = 32_768,
-    slots: Annotated[int, typer.Option("--slots", min=1, help="Stated number of requests at once.")] = 1,
+    ctx: Annotated[int, typer.Option("--ctx", min=1, max=MOST, help="Stated context in tokens.")] = 32_768,
+    slots: Annotated[
+        int, typer.Option("--slots", min=1, max=MOST_AT_ONCE, help="Stated requests at once.")
+    ] = 1,
     pause: Annotated[
-        float, typer.Option("--pause", min=0.0, metavar="SECONDS", help="Wait before each token.")
+        float,
+        typer.Option(
+            "--pause",
+            min=0.0,
+            max=MOST_SECONDS,
+            callback=number,
+            metavar="SECONDS",
+            help="Wait before each token.",
+        ),
     ] = 0.0,
     whole_calls: Annotated[bool, typer.Option("--whole-calls", help="Send each call in one piece.")] = False,
     traces: TracesOption = None,
@@ -129,8 +140,27 @@ def stored_answers(path: Path | None) -> Answers:
 
     if path is None:
         return {}
-    asked = [(sample_of(row.id), row.reply.message or {}) for row in load_responses(path).rows]
-    return {_key(sample.messages, sample.tools): _said(message) for sample, message in asked}
+    stored: dict[str, Said] = {}
+    for row in load_responses(path).rows:
+        sample, message = sample_of(row.id), row.reply.message or {}
+        if not _can_be_sent(message):
+            raise InputError(
+                f"{row.where}: message.tool_calls is {json.dumps(message.get('tool_calls'))[:80]}; expected a list of "
+                '{"function": {"name": …, "arguments": …}}, as a server sends them.'
+            )
+        stored[_key(sample.messages, sample.tools)] = _said(message)
+    return stored
+
+
+def _can_be_sent(message: Mapping[str, Any]) -> bool:
+    """Return whether calls have the shape of a server's: the gate judges any answer, a server sends no other."""
+    calls = message.get("tool_calls") or []
+    return isinstance(calls, list) and all(
+        isinstance(call, dict)
+        and isinstance(call.get("function"), dict)
+        and isinstance(call["function"].get("name", ""), str)
+        for call in calls
+    )
 
 
 def _said(message: Mapping[str, Any]) -> "Said":

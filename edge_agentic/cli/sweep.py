@@ -1,5 +1,6 @@
 """`edge-agentic run --sweep 1,2,4,8`: the same replay at several concurrencies, one gate, one report."""
 
+import re
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import closing
@@ -7,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from bfcl_gate.cli.options import EngineOptions
+from bfcl_gate.cli.options import MOST_AT_ONCE, EngineOptions
 from bfcl_gate.errors import InputError
 from edge_agentic.cli.profile import RunOptions, apply_profile, finished_result, require_stated
 
@@ -16,14 +17,16 @@ if TYPE_CHECKING:
     from bfcl_gate.model.findings import Finding
     from edge_agentic.benchmark import Job
 
-MOST = 4096
+_NUMBER = re.compile("[0-9]{1,4}")
 
 
 def concurrencies_of(text: str) -> tuple[int, ...]:
     """Read `1,2,4,8`. Raises InputError for anything but different whole numbers from 1 up."""
     parts = [part.strip() for part in text.split(",")]
-    if not all(part.isdecimal() and part.isascii() and 0 < int(part) <= MOST for part in parts):
-        raise InputError(f"--sweep {text!r}: expected concurrencies from 1 to {MOST}, for example 1,2,4,8.")
+    if not all(_NUMBER.fullmatch(part) and 0 < int(part) <= MOST_AT_ONCE for part in parts):
+        raise InputError(
+            f"--sweep {text[:80]!r}: expected concurrencies from 1 to {MOST_AT_ONCE}, for example 1,2,4,8."
+        )
     if len(set(map(int, parts))) < len(parts):
         raise InputError(f"--sweep {text!r}: a concurrency is given twice.")
     return tuple(map(int, parts))

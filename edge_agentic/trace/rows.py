@@ -4,16 +4,15 @@ A trace file is untrusted: it may be huge, binary, cut off or made to exhaust a 
 """
 
 import json
-import math
 import stat
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from bfcl_gate.errors import InputError
-from bfcl_gate.files import MAX_DEPTH, too_deep
+from bfcl_gate.files import MAX_DEPTH, NumberError, is_unicode, plain_decoder, too_deep
 from edge_agentic.trace.problems import Problem
 
 if TYPE_CHECKING:
@@ -145,8 +144,11 @@ def _json(text: str) -> Any:
             f"column {error.colno} is not valid JSON ({error.msg}); expected one complete JSON object a "
             "line. A last line that is cut off means that the file was not written to its end."
         ) from error
-    except ValueError as error:  # an integer with thousands of digits
-        raise _NotARowError("the line holds a number that cannot be read: it has too many digits.") from error
+    except NumberError as error:
+        raise _NotARowError(
+            f"the line holds the number {error}; expected one of JSON that has 64 bits, as the MLPerf loader does. "
+            "Write it as text, or null."
+        ) from error
     except RecursionError as error:
         raise _NotARowError(
             "the JSON is nested too deeply to be read; no model can be given that."
@@ -161,34 +163,8 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return value
 
 
-def _refuse_constant(name: str) -> NoReturn:
-    raise _NotARowError(f"{name} is not JSON; write a number or null.")
-
-
-def _finite_float(text: str) -> float:
-    value = float(text)
-    if math.isinf(value):
-        raise _NotARowError(f"the number {text[:40]} is too large to be read.")
-    return value
-
-
-def _narrow_int(text: str) -> int:
-    value = int(text)
-    if not -(2**63) <= value < 2**64:
-        raise _NotARowError(
-            f"the number {text[:40]} needs more than 64 bits, and the MLPerf loader reads no file with one; write "
-            "it as text."
-        )
-    return value
-
-
 # Made once: json.loads would make a new one for every line.
-_DECODER = json.JSONDecoder(
-    object_pairs_hook=_object,
-    parse_constant=_refuse_constant,
-    parse_float=_finite_float,
-    parse_int=_narrow_int,
-)
+_DECODER = plain_decoder(_object)
 
 
 def _kind(value: Any) -> str:
@@ -199,10 +175,8 @@ def _kind(value: Any) -> str:
 
 
 def _refuse_surrogates(value: Any) -> None:
-    try:
-        json.dumps(value, ensure_ascii=False).encode("utf-8")
-    except UnicodeEncodeError as error:
+    if not is_unicode(json.dumps(value, ensure_ascii=False)):
         raise _NotARowError(
             "a text holds half a surrogate pair (\\ud800–\\udfff), which has no UTF-8 form and so cannot be "
             "sent to a model; replace it by \\ufffd."
-        ) from error
+        )

@@ -100,7 +100,19 @@ def test_objectives_are_read_with_their_units(text: str, slo: Slo) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "ttft", "ttft=2", "ttft=2h", "itl=2ms", "ttft=-1s", "ttft=0s", "ttft=1s,ttft=2s", "ttft=1s,"]
+    "text",
+    [
+        "",
+        "ttft",
+        "ttft=2",
+        "ttft=2h",
+        "itl=2ms",
+        "ttft=-1s",
+        "ttft=0s",
+        "ttft=1s,ttft=2s",
+        "ttft=1s,",
+        f"ttft={'9' * 400}s",
+    ],
 )
 def test_anything_else_is_refused(text: str) -> None:
     with pytest.raises(InputError, match="--slo"):

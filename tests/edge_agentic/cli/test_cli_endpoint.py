@@ -307,6 +307,14 @@ def test_serve_scripted_lists_its_faults_and_refuses_others(run: Run) -> None:
     assert "--fault 'nothing' is unknown" in err
 
 
+def test_serve_scripted_sends_no_answer_that_a_server_could_not(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "answers.jsonl"
+    path.write_text('{"id": "simple_python_0", "message": {"content": null, "tool_calls": 5}}\n')
+    code, _, err = run("serve-scripted", "--answers", path, "--port", 0)
+    assert code == 2
+    assert err.startswith(f"Error: {path}:1: message.tool_calls is 5; expected a list of")
+
+
 def test_serve_scripted_says_where_it_listens_and_ends_on_interrupt(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

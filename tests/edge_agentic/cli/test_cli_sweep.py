@@ -191,6 +191,8 @@ def test_an_invalid_run_is_named_in_the_first_line(run: Run, serve: Serve, tmp_p
     [
         (("--sweep", "1,x"), "--sweep '1,x': expected concurrencies"),
         (("--sweep", "0"), "--sweep '0': expected"),
+        (("--sweep", "9" * 5_000), "--sweep '999"),
+        (("--sweep", "4097"), "concurrencies from 1 to 4096"),
         (("--sweep", "2,2"), "given twice"),
         (("--sweep", "1,2", "--concurrency", "2"), "--sweep and --concurrency"),
         (("--sweep", "1,2", "--profile", "mlperf-v6.1"), "--sweep: the profile"),

@@ -74,6 +74,7 @@ def test_metadata_that_is_no_text_is_an_error(tmp_path: Path) -> None:
         ),
         (0, {"max_new_tokens": 0}, "max_new_tokens", "is 0; expected the longest answer in tokens"),
         (0, {"delay_seconds": "1"}, "delay_seconds", 'is "1"; expected the wait before this row'),
+        (0, {"delay_seconds": 1e308}, "delay_seconds", "is 1e+308; expected the wait before this row"),
         (0, {"tool_results": ["x"]}, "tool_results[0]", 'is "x"; expected a result'),
         (0, {"tool_calls": ["x"]}, "tool_calls[0]", 'is "x"; expected a call'),
         (1, {"tool_calls": ...}, "content", "is missing; expected the answer's text, not empty"),
