@@ -38,11 +38,15 @@ def require_usable(folder: Path, *, resume: bool, kind: str = "gate_id") -> None
     if (folder / MANIFEST).exists():
         manifest = read_json(folder / MANIFEST)
         if kind not in manifest:
-            made_by = next((KINDS[name] for name in KINDS if name in manifest), "another tool")
             raise InputError(
-                f"--output {folder}: holds a run of {made_by}, which {KINDS[kind]} cannot continue and would "
-                "overwrite. Choose another folder."
+                f"--output {folder}: holds a run of {maker_of(manifest)}, which {KINDS[kind]} cannot continue "
+                "and would overwrite. Choose another folder."
             )
+
+
+def maker_of(manifest: Mapping[str, Any]) -> str:
+    """Return the command that wrote a run.json, as its identity tells."""
+    return next((KINDS[name] for name in KINDS if name in manifest), "another tool")
 
 
 def require_no_file(folder: Path, option: str = "") -> None:

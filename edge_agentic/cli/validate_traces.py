@@ -10,7 +10,7 @@ import typer
 
 from bfcl_gate.cli.progress import transfer
 from bfcl_gate.cli.shell import safe_text
-from bfcl_gate.errors import InputError
+from bfcl_gate.errors import InputError, SourceError
 from edge_agentic.report.words import count
 
 if TYPE_CHECKING:
@@ -37,14 +37,18 @@ def validate_command(
 
     A file is read once, one trajectory in memory at a time.
     """
-    refused = []
+    refused, unseen = [], []
     for name in paths:
         try:
             refused += _judge(name, strict, max_errors)
         except InputError as error:
             refused.append(str(error))
+        except SourceError as error:
+            unseen.append(str(error))
     if refused:
-        raise InputError("\n".join(refused))
+        raise InputError("\n".join([*refused, *unseen]))
+    if unseen:
+        raise SourceError("\n".join(unseen))
 
 
 def _judge(name: str, strict: bool, max_errors: int) -> list[str]:

@@ -116,7 +116,7 @@ def schema() -> dict[str, Any]:
 
 def check_result(result: Any, where: str) -> None:
     """Raise InputError naming the first field of a result document that breaks the schema."""
-    if (fault := _fault(result, schema())) is not None:
+    if (fault := fault_in(result, schema())) is not None:
         raise InputError(
             f"{where}: {fault}. Expected a result of schema version {SCHEMA_VERSION}; delete it and run "
             "`edge-agentic run --resume` to have it made again."
@@ -140,14 +140,15 @@ def check_manifest(manifest: Any, where: str) -> None:
     own = schema()["properties"]
     facts = {name: own[name] for name in (*_FROM_MANIFEST, *_SHARED)}
     form = {"required": list(_FROM_MANIFEST), "properties": {**facts, "identity": {"type": "object"}}}
-    if (fault := _fault(manifest, form)) is not None:
+    if (fault := fault_in(manifest, form)) is not None:
         raise InputError(
             f"{where}: {fault}. Expected the manifest that `edge-agentic run` of schema version {SCHEMA_VERSION} "
             "writes; restore the file, or run again in another folder."
         )
 
 
-def _fault(document: Any, form: Mapping[str, Any]) -> str | None:
+def fault_in(document: Any, form: Mapping[str, Any]) -> str | None:
+    """Return the first field of a document, in the order of their paths, that breaks a JSON Schema, and how."""
     from jsonschema import Draft202012Validator
 
     errors = sorted(Draft202012Validator(form).iter_errors(document), key=lambda error: str(error.json_path))

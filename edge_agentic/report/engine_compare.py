@@ -4,9 +4,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from bfcl_gate.errors import InputError
 from bfcl_gate.run_folder import read_json
 from edge_agentic.engine_comparison import Pair, pairs_of
 from edge_agentic.metrics import tpot_s, ttft_s, turn_latency_s
+from edge_agentic.report.document import fault_in
 from edge_agentic.report.stored import TURNS, read_turns
 from edge_agentic.report.words import Section, clean, count, seconds
 from edge_agentic.turns import TurnResult
@@ -16,11 +18,34 @@ SERVER = "server"
 """The folder of the server's turns inside a run's folder."""
 
 
+def _form(**fields: Any) -> dict[str, Any]:
+    """Return the JSON Schema of an object with these fields."""
+    return {"type": "object", "required": list(fields), "properties": fields}
+
+
+_COUNT = {"type": "integer", "minimum": 0, "maximum": 2**63}
+_TEXT = {"type": "string"}
+_DIFFERENCE = _form(trajectory_id=_TEXT, turn=_COUNT, at={}, local={}, server={})
+_FORM = _form(
+    decode=_TEXT,
+    starts=_form(compared=_COUNT, equal=_COUNT),
+    empty=_form(local=_COUNT, server=_COUNT),
+    explained={"type": "array", "items": _TEXT},
+    differences={"type": "array", "items": _DIFFERENCE},
+)
+"""What of engine_compare.json is shown; a file may have been altered."""
+
+
 def comparison_sections(folder: Path) -> tuple[Section, ...]:
     """Return what a run with --engine-compare found; nothing for another run. Raises InputError for altered files."""
     if not (folder / COMPARISON).is_file():
         return ()
     document = read_json(folder / COMPARISON)
+    if (fault := fault_in(document, _FORM)) is not None:
+        raise InputError(
+            f"{folder / COMPARISON}: {fault}. Expected what `edge-agentic run --engine-compare` writes; restore "
+            "the file, or delete it to see the run alone."
+        )
     pairs = pairs_of(read_turns(folder / TURNS).turns, read_turns(folder / SERVER / TURNS).turns)
     return (_turns(pairs, document), _explained(document))
 

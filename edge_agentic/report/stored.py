@@ -10,7 +10,7 @@ from bfcl_gate.errors import InputError
 from bfcl_gate.files import fits
 from bfcl_gate.journal import read_journal
 from bfcl_gate.model.engine import READINGS
-from bfcl_gate.run_folder import JOURNAL, MANIFEST, RESULT, read_json
+from bfcl_gate.run_folder import JOURNAL, MANIFEST, RESULT, maker_of, read_json
 from bfcl_gate.words import count
 from edge_agentic.report.document import (
     build_result,
@@ -141,6 +141,10 @@ def ungated_of(run: StoredRun) -> dict[str, Any] | None:
 def read_manifest(path: Path) -> dict[str, Any]:
     """Read run.json. Raises InputError where it is none of `edge-agentic run`, or was altered."""
     manifest = read_json(path)
+    maker = maker_of(manifest)
+    if maker.startswith("bfcl-gate"):
+        again = f"; `bfcl-gate score {path.parent}` shows a gate again" if "gate_id" in manifest else ""
+        raise InputError(f"{path.parent}: holds a run of {maker}, which measures no speed{again}.")
     check_manifest(manifest, str(path))
     return manifest
 

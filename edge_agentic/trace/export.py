@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bfcl_gate.errors import InputError
+from bfcl_gate.words import count
 from edge_agentic.trace.rows import Row, open_trace
 from edge_agentic.trace.rules import conversation_id
 from edge_agentic.trace.scan import Group, Scan
@@ -43,8 +44,8 @@ def export_trace(
         for group in Scan(file):
             _require_sound(group, source)
             rows = list(exported_rows(group.rows, max_tokens))
-            for kind, count in secrets_in(rows).items():
-                export.secrets[kind] = export.secrets.get(kind, 0) + count
+            for kind, found in secrets_in(rows).items():
+                export.secrets[kind] = export.secrets.get(kind, 0) + found
             export.trajectories += 1
             export.turns += sum(row["role"] != "assistant" for row in rows)
             export.renamed += rows[0]["conversation_id"] != conversation_id(group.rows[0])
@@ -63,7 +64,7 @@ def _require_sound(group: Group, source: Path) -> None:
 
 
 def _secrets_found(source: Path, secrets: Mapping[str, int]) -> str:
-    found = ", ".join(f"{kind} in {count} rows" for kind, count in secrets.items())
+    found = ", ".join(f"{kind} in {count(rows, 'row')}" for kind, rows in secrets.items())
     return (
         f"{source}: holds what looks like secrets ({found}), so nothing is exported. Replace them with "
         "`edge-agentic traces redact`, or export all the same with --allow-secrets."

@@ -13,6 +13,7 @@ from pathlib import Path
 from string import ascii_lowercase, ascii_uppercase, digits
 
 from bfcl_gate.errors import InputError
+from bfcl_gate.words import count
 from edge_agentic.trace.rows import lines_of, open_trace
 from edge_agentic.trace.scan import Scan
 from edge_agentic.trace.secrets import find_secrets
@@ -55,7 +56,7 @@ def _require_valid(source: Path) -> None:
         errors = validate(Scan(file), keep=1).errors
     if errors.count:
         raise InputError(
-            f"{errors.first[0].describe(source)} There are {errors.count} errors in all; "
+            f"{errors.first[0].describe(source)} {count(errors.count, 'error')} in all; "
             "`edge-agentic traces validate` lists them."
         )
 

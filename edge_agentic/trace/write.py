@@ -36,6 +36,10 @@ def new_trace(output: Path, *, source: Path | None = None, force: bool = False) 
 
 
 def _check_output(output: Path, source: Path | None, force: bool) -> None:
+    if str(output) == "-":
+        raise InputError(
+            "-: a trace is checked before it is there, so none is written to standard output; name a file."
+        )
     if output.exists() and source is not None and output.resolve() == source.resolve():
         raise InputError(f"{output}: is the trace that is read; name another file for the new one.")
     if output.exists() and not output.is_file():

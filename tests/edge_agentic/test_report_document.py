@@ -260,6 +260,19 @@ def test_a_folder_without_a_manifest_is_no_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("kind", "told"),
+    [
+        ("gate_id", r"of bfcl-gate run, which measures no speed; `bfcl-gate score .*` shows a gate again\.$"),
+        ("multi_turn_id", r"of bfcl-gate multi-turn, which measures no speed\.$"),
+    ],
+)
+def test_a_run_of_the_gate_alone_is_told_by_its_command(tmp_path: Path, kind: str, told: str) -> None:
+    (tmp_path / "run.json").write_text(json.dumps({"schema_version": 1, kind: "0" * 64}))
+    with pytest.raises(InputError, match=told):
+        load_run(tmp_path)
+
+
+@pytest.mark.parametrize(
     ("change", "field"),
     [
         ({"model": 5}, "model"),

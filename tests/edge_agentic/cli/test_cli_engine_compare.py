@@ -10,6 +10,7 @@ import pytest
 from compared_run import compare_at, run_locally
 from tiny_gguf import write_gguf
 
+from bfcl_gate.errors import InputError
 from bfcl_gate.model.scripted_server import Said, ScriptedServer
 from edge_agentic.cli import main
 from edge_agentic.report.console import block
@@ -81,6 +82,9 @@ def test_a_comparison_keeps_and_shows_every_pair(tiny: Path, tmp_path: Path, dec
     assert (output["local"] == output["server"]) is (decode == "forced")
     table, explained = map(block, comparison_sections(folder))
     assert table.count("checkout-log") == 3
+    (folder / "engine_compare.json").write_text(json.dumps({**found, "starts": {"equal": 0}}))
+    with pytest.raises(InputError, match=r"engine_compare\.json: field \$\.starts: 'compared' is a required"):
+        comparison_sections(folder)
     assert "Together:" in explained
     assert "from token 0 on, locally '<|im_start|>" in explained
 

@@ -39,12 +39,22 @@ def trace(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.parametrize("command", ["export", "redact"])
+def test_standard_output_is_no_trace_file(
+    command: str, trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = traces(command, trace, "--output", "-")
+    assert (done.returncode, done.stdout, list(tmp_path.iterdir())) == (2, "", [trace])
+    assert done.stderr.startswith("Error: -: a trace is checked before it is there")
+
+
 def test_a_key_is_refused_then_redacted_then_exported(trace: Path, tmp_path: Path) -> None:
     clean, out = tmp_path / "clean.jsonl", tmp_path / "out.jsonl"
     refused = traces("export", trace, "--output", out)
     assert (refused.returncode, refused.stdout) == (2, "")
     assert refused.stderr.startswith(
-        f"Error: {trace}: holds what looks like secrets (an AWS access key in 1 rows)"
+        f"Error: {trace}: holds what looks like secrets (an AWS access key in 1 row)"
     )
     assert not out.exists()
     redacted = traces("redact", trace, "--output", clean)

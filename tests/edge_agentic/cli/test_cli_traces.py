@@ -59,6 +59,20 @@ def test_every_problem_of_every_file_is_shown_with_its_line_and_the_exit_code_is
     assert f"\n{tmp_path}/none.jsonl: there is no such trace file" in done.stderr
 
 
+def test_errors_are_shown_where_another_file_cannot_be_had(tmp_path: Path) -> None:
+    bad = trace(tmp_path, {**ROWS[0], "content": ""})
+    offline = {
+        "HTTPS_PROXY": "http://127.0.0.1:9",
+        "NO_PROXY": "",
+        "https_proxy": "http://127.0.0.1:9",
+        "no_proxy": "",
+    }
+    done = traces("validate", "mlperf", bad, EDGE_AGENTIC_CACHE=str(tmp_path / "cache"), **offline)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"Error: {bad}:1: `content`")
+    assert len(done.stderr.splitlines()) == 2
+
+
 def test_problems_beyond_twenty_are_counted(tmp_path: Path) -> None:
     done = traces("validate", trace(tmp_path, *[{**ROWS[0], "content": ""}] * 25))
     assert done.stdout.endswith(": 25 errors\n")
