@@ -1,4 +1,4 @@
-"""The engine options of design §3, declared once for every command that runs a model."""
+"""The engine options, declared once for every command that runs a model."""
 
 import math
 from collections.abc import Callable
