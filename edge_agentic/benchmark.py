@@ -15,7 +15,7 @@ from typing import Any
 
 from bfcl_gate.errors import InputError
 from bfcl_gate.gate import ask_and_keep
-from bfcl_gate.identity import digest, engine_id
+from bfcl_gate.identity import digest, engine_id, require_same
 from bfcl_gate.journal import Journal, read_journal
 from bfcl_gate.lines import Line
 from bfcl_gate.model.chat import ChatRequest
@@ -129,7 +129,7 @@ def _replay(
         return
     engine.forget()
     journal.keep_warm_up(engine.generate(warm_up_request()))
-    turns = replay_at_once(engine, planned, job.replay, journal.done, job.concurrency)
+    turns = replay_at_once(engine, planned, job.replay, journal.done, job.concurrency, journal.failed)
     with _watched_machine(folder / TELEMETRY, job.model_path):
         for event in watch.turns(turns, left):
             journal.keep(event)
@@ -195,6 +195,7 @@ def _keep_manifest(
         return manifest
     # The first session's environment stays on record; what was planned may grow with another --limit.
     stored = read_manifest(path)
+    require_same(str(path), stored["identity"], identity)
     return {**stored, **{key: manifest[key] for key in ("config_id", "identity", "planned", "reduced")}}
 
 

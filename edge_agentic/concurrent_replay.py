@@ -25,6 +25,7 @@ def replay_at_once(
     options: ReplayOptions,
     done: Collection[TurnKey],
     concurrency: int,
+    failed: Collection[str] = (),
 ) -> Iterator[Event]:
     """Replay up to `concurrency` trajectories at once, each as `edge_agentic.replay.replay` does.
 
@@ -32,10 +33,10 @@ def replay_at_once(
     wanted, so that it was kept. Raises what `replay` raises; the answers then under way are cancelled.
     """
     if concurrency == 1:
-        yield from replay(engine, planned, options, done)
+        yield from replay(engine, planned, options, done, failed)
         return
     with _prompt_threads():
-        yield from _at_once(engine, planned, options, done, concurrency)
+        yield from _at_once(engine, planned, options, done, failed, concurrency)
 
 
 @contextmanager
@@ -54,6 +55,7 @@ def _at_once(
     planned: Sequence[Sequence[TurnPlan]],
     options: ReplayOptions,
     done: Collection[TurnKey],
+    failed: Collection[str],
     concurrency: int,
 ) -> Iterator[Event]:
     trajectories, lock, stop = iter(planned), Lock(), Flag()
@@ -64,7 +66,7 @@ def _at_once(
 
     def ask() -> None:
         while (plans := _next(trajectories, lock)) is not None and not stop.is_set():
-            for event in replay(engine, [plans], options, done, pause):
+            for event in replay(engine, [plans], options, done, failed, pause):
                 kept = Flag()
                 news.put((event, kept))
                 while not kept.wait(_LOOK_AGAIN_S):

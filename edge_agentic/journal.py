@@ -16,14 +16,16 @@ HEADER = "header"
 
 
 class TurnJournal:
-    """The journal of a replay. `done` holds the turns an earlier session finished.
+    """The journal of a replay. `done` holds the turns an earlier session finished, `failed` the trajectories it lost.
 
     Raises InputError where the file was made under another config_id, naming the differing fields.
     """
 
     def __init__(self, path: Path, identity: Mapping[str, Any]) -> None:
         rows = list(read_journal(path)) if path.exists() else []
-        self.done = frozenset(_key(row, path) for row in rows if "_type" not in row)
+        turns = [row for row in rows if "_type" not in row]
+        self.done = frozenset(_key(row, path) for row in turns)
+        self.failed = frozenset(_key(row, path)[0] for row in turns if row.get("error") is not None)
         if rows:
             _require_header(path, rows[0], identity)
         self._journal = Journal(path)

@@ -78,7 +78,8 @@ def _full_load(parts: Parts) -> dict[str, Any]:
         if not spans:
             continue
         begin, last_begin = min(f for f, _ in spans.values()), max(f for f, _ in spans.values())
-        end = min(last for _, last in spans.values() if last > last_begin)
+        # Turns that were given up unasked took no time: a part of nothing else has none to tell.
+        end = min((last for _, last in spans.values() if last > last_begin), default=last_begin)
         total_ns += end - begin
         served += [turn for turn in part if turn.error is None and turn.completed_ns <= end]
     seconds = total_ns / NS_PER_S

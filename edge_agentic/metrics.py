@@ -249,21 +249,22 @@ def server(turns: Iterable[TurnResult]) -> dict[str, Any]:
     Its decode rate holds where a server collects tool calls and sends them late. Empty where a server tells nothing.
     """
     prefill, decode, drafts = [], [], []
-    shared: dict[str, int] = {}
+    first: dict[str, int | None] = {}
     for turn in turns:
-        if turn.possible_tokens is None and turn.reused_tokens is not None:
-            shared.setdefault(turn.trajectory_id, turn.reused_tokens)
+        if turn.possible_tokens is None:
+            first.setdefault(turn.trajectory_id, turn.reused_tokens)
         if turn.server_prefill_ns and turn.evaluated_tokens is not None:
             prefill.append((turn.evaluated_tokens, turn.server_prefill_ns))
         if turn.server_decode_ns and (steps := decode_steps(turn)):
             decode.append((steps, turn.server_decode_ns))
         if turn.drafted_tokens and turn.accepted_tokens is not None and turn.passes is None:
             drafts.append((turn.accepted_tokens, turn.drafted_tokens))
+    shared = [reused for reused in first.values() if reused is not None]
     found = {
         "prefill_tokens_per_s": _pooled(prefill, NS_PER_S),
         "decode_tokens_per_s": _pooled(decode, NS_PER_S),
         "draft_acceptance": _pooled(drafts),
-        "shared_tokens": sum(shared.values()) if shared else None,
+        "shared_tokens": sum(shared) if shared else None,
     }
     return {key: value for key, value in found.items() if value is not None}
 

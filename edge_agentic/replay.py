@@ -117,12 +117,14 @@ def plan_replay(
 def _check_fits(turn: Turn, request: ChatRequest, tokens: PlannedTurn | None, ctx: int | None) -> None:
     if tokens is None or ctx is None:
         return
-    answer = tokens.answer_tokens if request.forced and tokens.answer_tokens else request.max_tokens
+    forced_tokens = tokens.answer_tokens if request.forced else None
+    answer = forced_tokens or request.max_tokens
     if tokens.prompt_tokens + answer > ctx:
         raise InputError(
             f"line {turn.line} of the trace, conversation {turn.trajectory_id}, turn {turn.number}: a prompt of "
             f"{tokens.prompt_tokens} tokens and an answer of up to {answer} do not fit the context of {ctx}. Leave "
-            f"--ctx out or give at least {tokens.prompt_tokens + answer}, or lower --max-tokens or --limit."
+            f"--ctx out or give at least {tokens.prompt_tokens + answer}, or lower "
+            f"{'--limit' if forced_tokens else '--max-tokens or --limit'}."
         )
 
 
@@ -131,17 +133,22 @@ def replay(
     planned: Sequence[Sequence[TurnPlan]],
     options: ReplayOptions,
     done: Collection[TurnKey] = (),
+    failed: Collection[str] = (),
     sleep: Callable[[float], None] = time.sleep,
 ) -> Iterator[Event]:
     """Ask every turn that is not `done`, in order, and yield what happened.
 
     Each trajectory starts from an empty cache. One that was interrupted is primed first: its finished
     turns are evaluated again in the original chunks, untimed, and a seam marks where timing goes on.
-    A failed turn drops the trajectory's later turns. Raises EngineError when the engine is gone.
+    A failed turn drops the trajectory's later turns, also where it failed before an interruption (`failed` names such
+    trajectories). Raises EngineError when the engine is gone.
     """
     for plans in planned:
         left = [plan for plan in plans if plan.key not in done]
         if not left:
+            continue
+        if left[0].turn.trajectory_id in failed:
+            yield from _give_up(left, options)
             continue
         engine.forget()
         primed = plans[: len(plans) - len(left)]
@@ -156,16 +163,19 @@ def _ask(
     engine: Engine, plans: Sequence[TurnPlan], options: ReplayOptions, sleep: Callable[[float], None]
 ) -> Iterator[Event]:
     info = engine.info()
-    failed = False
-    for plan in plans:
-        if failed:
-            yield Event(kind="turn", plan=plan, result=_dropped(plan, options))
-            continue
+    for place, plan in enumerate(plans):
         if options.tool_delay == "recorded" and plan.turn.delay_s:
             sleep(plan.turn.delay_s)
         response = engine.generate(plan.request, _keep(plan))
-        failed = response.error is not None
         yield Event(kind="turn", plan=plan, result=_result(plan, response, options, info))
+        if response.error is not None:
+            yield from _give_up(plans[place + 1 :], options)
+            return
+
+
+def _give_up(plans: Sequence[TurnPlan], options: ReplayOptions) -> Iterator[Event]:
+    for plan in plans:
+        yield Event(kind="turn", plan=plan, result=_dropped(plan, options))
 
 
 def _keep(plan: TurnPlan) -> int:
@@ -258,9 +268,12 @@ def _dropped(plan: TurnPlan, options: ReplayOptions) -> TurnResult:
 
 
 def widest_turns(turns: Sequence[Turn]) -> tuple[Turn, ...]:
-    """Return the turns among which a trajectory's largest prompt is: each one before a user message, and the last.
+    """Return the turns among which the one that needs the most context is: each before a user message, and the last.
 
-    Within an agent's loop a prompt only grows; at a new user message a template may drop earlier reasoning.
+    Within an agent's loop a prompt only grows; at a new user message a template may drop earlier reasoning. All turns
+    where they state limits of their own: an earlier one may need more for a longer answer.
     """
+    if len({turn.max_tokens for turn in turns}) > 1:
+        return tuple(turns)
     following = [turn.messages[-1].get("role") for turn in turns[1:]]
     return tuple(t for t, role in zip(turns, [*following, "user"], strict=True) if role == "user")

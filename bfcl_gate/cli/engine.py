@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from bfcl_gate.model.chat import ChatRequest
     from bfcl_gate.model.endpoint_engine import EndpointSettings
     from bfcl_gate.model.engine import Engine, EngineSettings
+    from bfcl_gate.ruleset import GatePolicy
+    from bfcl_gate.samples import Sample
 
 _CTX_STEP = 256
 
@@ -137,12 +139,33 @@ def open_engine(
 
 def needed_ctx(engine: "Engine", trajectories: "Sequence[Sequence[ChatRequest]]") -> int:
     """Return the context in tokens that holds every prompt with its longest answer, a multiple of 256."""
+    return -(-_largest(engine, trajectories) // _CTX_STEP) * _CTX_STEP
+
+
+def _largest(engine: "Engine", trajectories: "Sequence[Sequence[ChatRequest]]") -> int:
+    """Return the tokens of the largest prompt with its longest answer."""
     largest = 1
     for requests in trajectories:
         for request, planned in zip(requests, engine.plan(requests) or (), strict=True):
             answer = max(request.max_tokens, planned.answer_tokens or 0)
             largest = max(largest, planned.prompt_tokens + answer)
-    return -(-largest // _CTX_STEP) * _CTX_STEP
+    return largest
+
+
+def require_room_for_gate(
+    options: EngineOptions, engine: "Engine", samples: "Sequence[Sample]", policy: "GatePolicy"
+) -> None:
+    """Raise InputError where --ctx was given and does not hold every gate sample: they may be asked hours from now."""
+    from bfcl_gate.gate import gate_request
+
+    if options.ctx is None:
+        return
+    needed = _largest(engine, [[gate_request(sample, policy)] for sample in samples])
+    if needed > options.ctx:
+        raise InputError(
+            f"--ctx {options.ctx}: the longest prompt of the gate with an answer of up to {policy.max_tokens} tokens "
+            f"needs a context of {needed}. Leave --ctx out, give at least that, or lower --max-tokens."
+        )
 
 
 def _check(options: EngineOptions) -> None:

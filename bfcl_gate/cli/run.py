@@ -5,7 +5,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from bfcl_gate.cli import gate_options as gate
-from bfcl_gate.cli.engine import check_gate_speed, engine_settings, open_engine, require_one_at_a_time
+from bfcl_gate.cli.engine import (
+    check_gate_speed,
+    engine_settings,
+    open_engine,
+    require_one_at_a_time,
+    require_room_for_gate,
+)
 from bfcl_gate.cli.gate_job import finished_gate, prepare_job, run_gate, with_server
 from bfcl_gate.cli.options import EngineOptions, with_engine_options
 from bfcl_gate.cli.outcome import ReportOptions, leave_with
@@ -87,6 +93,7 @@ def _run(
         continuable(lambda: how_to_continue(output)),
         closing(open_engine(settings, [[gate_request(sample, policy)] for sample in asked])) as engine,
     ):
+        require_room_for_gate(options, engine, asked, policy)
         job = with_server(engine, job)
         answers, verdict = run_gate(engine, job)
     leave_with(verdict, answers, report)

@@ -77,10 +77,16 @@ def _result(pipe: Connection, found: Any) -> Any:
 def _redirect_output(path: str) -> None:
     """Let everything printed here go to a file that only this process and its parent hold open."""
     file = os.open(path, os.O_WRONLY | os.O_APPEND)
-    Path(path).unlink(missing_ok=True)
+    _remove(path)
     for standard in (1, 2):
         os.dup2(file, standard)
     os.close(file)
+
+
+def _remove(path: str) -> None:
+    """Remove a file that is held open; Windows lets nobody, until the last one who holds it removes it."""
+    with suppress(PermissionError):
+        Path(path).unlink(missing_ok=True)
 
 
 def _be_expendable() -> None:
@@ -111,10 +117,13 @@ class ChildEngine:
     def __init__(self, settings: EngineSettings) -> None:
         context = multiprocessing.get_context("spawn")
         self._stop = cast(Any, RawArray("B", 2))
-        self._output, path = tempfile.mkstemp(prefix="edge-agentic-")
+        self._output, self._path = tempfile.mkstemp(prefix="edge-agentic-")
         self._pipe, theirs = context.Pipe()
         self._process = context.Process(
-            target=_serve, args=(theirs, settings, self._stop, path), name="edge-agentic engine", daemon=True
+            target=_serve,
+            args=(theirs, settings, self._stop, self._path),
+            name="edge-agentic engine",
+            daemon=True,
         )
         try:
             _start_ignoring_interrupts(self._process.start)
@@ -125,7 +134,7 @@ class ChildEngine:
             self._end(wait_seconds=0)
             raise
         finally:
-            Path(path).unlink(missing_ok=True)
+            _remove(self._path)
 
     def _receive(self) -> tuple[str, Any]:
         """Wait for the child's reply, "ok" or one "item" of several, and return its kind and value.
@@ -247,6 +256,8 @@ class ChildEngine:
         self._process.close()
         self._pipe.close()
         os.close(self._output)
+        if os.name == "nt":  # elsewhere its name was free from the beginning
+            _remove(self._path)
 
 
 def _start_ignoring_interrupts(start: Callable[[], None]) -> None:

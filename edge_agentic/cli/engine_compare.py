@@ -166,7 +166,7 @@ def _ask_server(
             return
         journal.keep_warm_up(server.generate(warm_up_request()))
         engine = _AsLong(server) if job.replay.forced else server
-        for event in watch(False).turns(replay(engine, plans, options, journal.done), left):
+        for event in watch(False).turns(replay(engine, plans, options, journal.done, journal.failed), left):
             journal.keep(event)
 
 

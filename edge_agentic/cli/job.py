@@ -12,7 +12,7 @@ from bfcl_gate.cli.options import EngineOptions
 from bfcl_gate.cli.server import at_concurrency, look_at_server, prompt_tokens
 from bfcl_gate.errors import InputError
 from bfcl_gate.gate import gate_request
-from bfcl_gate.identity import digest
+from bfcl_gate.identity import digest, require_same
 from bfcl_gate.lines import LineOptions, resolve_line
 from bfcl_gate.model.chat import ChatRequest
 from bfcl_gate.model.endpoint_engine import EndpointSettings, public_name
@@ -25,6 +25,7 @@ from edge_agentic.benchmark import Job
 from edge_agentic.cli.profile import RunOptions, require_workload
 from edge_agentic.prior_gate import accept_gate
 from edge_agentic.replay import ReplayOptions, requests_of, select_turns, widest_turns
+from edge_agentic.report.stored import read_manifest
 from edge_agentic.report.sweep import SWEEP
 from edge_agentic.trace import Trace, Trajectory, bundled_traces, find_trace, read_trace
 
@@ -173,15 +174,34 @@ def _describe_traces(traces: Sequence[Trace]) -> dict[str, Any]:
 def _as_given(options: RunOptions, engine: EngineOptions) -> dict[str, Any]:
     """Return the options for the manifest: JSON values, files by name only.
 
-    Of an endpoint only that it is one, and nothing that it decides itself.
+    Of an endpoint and of a server to compare with only that it is one, and nothing that it decides itself.
     """
     given: dict[str, Any] = {**asdict(options), **asdict(engine)}
+    given["traces"] = [Path(name).name for name in options.traces]
+    given["engine_compare"] = options.engine_compare is not None
     if engine.endpoint is not None:
         known = {"endpoint": True, "api_key_env": engine.api_key_env is not None}
         given.update(dict.fromkeys(LOCAL_ONLY), **known)
     if engine.model is not None:
         given["model"] = public_name(engine.model) if engine.endpoint else Path(engine.model).name
     return {key: value.name if isinstance(value, Path) else value for key, value in given.items()}
+
+
+def require_same_work(folder: Path, job: Job) -> None:
+    """Raise InputError where the finished run in `folder` is not what this job would do, as far as files can tell."""
+    stored = read_manifest(folder / MANIFEST)
+    present = {"trace_sha256": job.trace.get("sha256"), **asdict(job.replay)}
+    kept = {name: stored["identity"].get(name) for name in present}
+    engine = {name: job.options.get(name) for name in LOCAL_ONLY}
+    require_same(
+        str(folder),
+        {
+            **kept,
+            **{name: stored["options"].get(name) for name in engine},
+            "model": stored["model"].get("sha256"),
+        },
+        {**present, **engine, "model": job.model.get("sha256")},
+    )
 
 
 def run_folder(options: RunOptions, job: Job) -> Path:

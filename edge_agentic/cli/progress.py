@@ -64,7 +64,8 @@ def _bar(events: Iterable[Event], left: Sequence[TurnPlan]) -> Iterator[Event]:
 
 def _place(plan: TurnPlan, left: Sequence[TurnPlan]) -> str:
     context = f", {plan.tokens.prompt_tokens:,} tokens of context" if plan.tokens else ""
-    return f"replay: turn {plan.position - left[0].position + 1} of {len(left)}{context}"
+    place = sum(other.position <= plan.position for other in left)
+    return f"replay: turn {place} of {len(left)}{context}"
 
 
 def _lines(events: Iterable[Event], left: Sequence[TurnPlan]) -> Iterator[Event]:

@@ -130,7 +130,7 @@ def _run_compared(options: RunOptions, engine: EngineOptions) -> NoReturn:
 
 def _made(options: RunOptions, engine_options: EngineOptions) -> "tuple[Job, Path, Mapping[str, Any]]":
     """Make a run, or go on with one, and return its job, its folder and its result."""
-    from bfcl_gate.cli.engine import engine_settings, open_engine
+    from bfcl_gate.cli.engine import engine_settings, open_engine, require_room_for_gate
     from bfcl_gate.cli.progress import transfer
     from bfcl_gate.gate_file import load_gate
     from bfcl_gate.run_folder import how_to_continue
@@ -138,6 +138,7 @@ def _made(options: RunOptions, engine_options: EngineOptions) -> "tuple[Job, Pat
     from edge_agentic.cli.job import (
         build_job,
         read_traces,
+        require_same_work,
         run_folder,
         widest_requests,
         with_gate_result,
@@ -153,6 +154,7 @@ def _made(options: RunOptions, engine_options: EngineOptions) -> "tuple[Job, Pat
         load_gate(options.gate_result)  # what cannot be read is said before the model is loaded
     folder = run_folder(options, job)
     if (result := finished_result(options)) is not None:
+        require_same_work(folder, job)  # what the server is asked has to be what was asked here
         return job, folder, result
     with (
         continuable(lambda: how_to_continue(folder)),
@@ -160,6 +162,8 @@ def _made(options: RunOptions, engine_options: EngineOptions) -> "tuple[Job, Pat
     ):
         require_stated(ruleset, engine.info())
         job = with_server(with_gate_result(job, options, engine.info()), engine, folder)
+        if job.prior_gate is None:
+            require_room_for_gate(engine_options, engine, job.samples, job.policy)
         return job, folder, run_benchmark(job, engine, folder, watch(options.show_ungated))
 
 

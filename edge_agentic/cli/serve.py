@@ -36,6 +36,20 @@ QuirkOption = Annotated[
     list[str] | None,
     typer.Option("--quirk", metavar="NAME", help="What it does otherwise; repeatable; `list` names all."),
 ]
+SlotsOption = Annotated[
+    int, typer.Option("--slots", min=1, max=MOST_AT_ONCE, help="Stated number of requests at once.")
+]
+PauseOption = Annotated[
+    float,
+    typer.Option(
+        "--pause",
+        min=0.0,
+        max=MOST_SECONDS,
+        callback=number,
+        metavar="SECONDS",
+        help="Wait before each token.",
+    ),
+]
 EveryOption = Annotated[
     int, typer.Option("--fault-every", min=0, metavar="N", help="And every Nth after it; 0 is never again.")
 ]
@@ -47,20 +61,8 @@ def serve_scripted(
     model: Annotated[str, typer.Option("--model", help="Name of the served model.")] = "scripted",
     dialect: Annotated[str, typer.Option("--dialect", help="llama.cpp or openai.")] = "llama.cpp",
     ctx: Annotated[int, typer.Option("--ctx", min=1, max=MOST, help="Stated context in tokens.")] = 32_768,
-    slots: Annotated[
-        int, typer.Option("--slots", min=1, max=MOST_AT_ONCE, help="Stated requests at once.")
-    ] = 1,
-    pause: Annotated[
-        float,
-        typer.Option(
-            "--pause",
-            min=0.0,
-            max=MOST_SECONDS,
-            callback=number,
-            metavar="SECONDS",
-            help="Wait before each token.",
-        ),
-    ] = 0.0,
+    slots: SlotsOption = 1,
+    pause: PauseOption = 0.0,
     whole_calls: Annotated[bool, typer.Option("--whole-calls", help="Send each call in one piece.")] = False,
     traces: TracesOption = None,
     answers: AnswersOption = None,

@@ -95,6 +95,7 @@ def _make(
     folder: Path,
     options: RunOptions,
 ) -> None:
+    from bfcl_gate.run_folder import JOURNAL
     from edge_agentic.benchmark import run_benchmark
     from edge_agentic.cli.job import with_gate_result, with_server
     from edge_agentic.cli.progress import say, watch
@@ -111,7 +112,8 @@ def _make(
             job = with_gate_result(job, replace(options, gate_result=gate), engine.info())
             known = job.findings or known
             result = run_benchmark(job, engine, own, watch(options.show_ungated))
-        gate = gate or own
+        # A run that took another one's gate has none to lend.
+        gate = gate or (own if (own / JOURNAL).exists() else None)
         if not result["gate"]["passed"]:
             say("The gate did not pass, so no further run of this sweep is made.")
             return

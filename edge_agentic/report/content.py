@@ -138,7 +138,7 @@ ADVICE = {
     "power_unchanged": "Run again without changing the power source or mode.",
     "battery": "Plug the device in and run again.",
     "drift": "Let the device cool and stop other programs; look at the decode plot of the HTML report.",
-    "max_tokens": "Raise --max-tokens, or the limits the trace states (they go first), or look whether the model repeats itself.",
+    "max_tokens": "Raise --max-tokens, or the trace's own limits (they go first); or does the model repeat itself?",
     "empty_answers": "Look at some answers in turns.jsonl: template or tool syntax may not fit the model.",
     "prefix_reuse": "Look which turns miss in turns.jsonl: the template may rewrite earlier turns.",
 }

@@ -47,8 +47,9 @@ class StoredRun:
 def read_turns(path: Path) -> StoredTurns:
     """Read turns.jsonl; a file that does not exist yet holds no turns.
 
-    Rows with `_type` are not turns: `seam` names the trajectory and turn to leave out, any other one after a
-    turn (header, warm-up, priming) says that the run was taken up again there.
+    Rows with `_type` are not turns: `seam` names the trajectory and turn to leave out, a warm-up after a turn says
+    that the run was taken up again there. A priming does not: of several trajectories at once one may be primed
+    while another's turns are timed.
     Raises InputError for a row that lacks a field or holds the wrong type.
     """
     turns: list[TurnResult] = []
@@ -59,7 +60,7 @@ def read_turns(path: Path) -> StoredTurns:
             turns.append(_turn(row, f"{path}:{number}"))
         elif row["_type"] == "seam":
             seams.add(_seam(row, f"{path}:{number}"))
-        elif turns:
+        elif row["_type"] == "warmup" and turns:
             starts.add(len(turns))
     return StoredTurns(
         turns=tuple(turns), seams=frozenset(seams), starts=tuple(sorted(starts - {len(turns)}))

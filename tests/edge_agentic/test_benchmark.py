@@ -162,6 +162,14 @@ def test_a_run_of_other_options_is_not_continued(tmp_path: Path) -> None:
         go(tmp_path, Model(), job(decode="forced"))
 
 
+def test_a_run_that_ended_before_its_first_turn_is_not_continued_as_another(tmp_path: Path) -> None:
+    go(tmp_path, Model())
+    (tmp_path / "result.json").unlink()
+    (tmp_path / "turns.jsonl").unlink()
+    with pytest.raises(InputError, match=r"run\.json was made by another run .* max_tokens: "):
+        go(tmp_path, Model(), job(limit=4, replay=ReplayOptions(decode="natural", max_tokens=9)))
+
+
 def test_another_limit_continues_the_same_run(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         go(tmp_path, Model(fail_at=11), job(limit=4))

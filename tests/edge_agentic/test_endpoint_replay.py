@@ -136,6 +136,8 @@ def test_every_turn_before_and_after_a_failed_one_is_in_the_journal(endpoint: Op
         None,
         "connection_reset: the server broke the connection",
     ]
+    with TurnJournal(tmp_path / "turns.jsonl", {"config_id": "c"}) as journal:
+        assert journal.failed == {rows[0][0]}
     dropped = [row for row in rows if row[2] is not None]
     assert {trajectory for trajectory, *_ in dropped} == {rows[0][0]}
     assert all(error == "not issued: an earlier turn of this trajectory failed" for *_, error in dropped[1:])

@@ -57,6 +57,12 @@ def test_a_trajectory_that_lost_a_turn_or_was_interrupted_is_no_job() -> None:
     assert seam["throughput"]["jobs_per_h"] == pytest.approx(2 * 3600 / 5.211)
 
 
+def test_a_part_of_nothing_but_turns_given_up_has_no_load_to_show() -> None:
+    given_up = replace(served("a", 3, 9_000), error="not issued", completed_ns=9_000_000_000)
+    found = load((*TWO_AT_ONCE, given_up), starts=(len(TWO_AT_ONCE),))["throughput"]
+    assert found["full_load"] == load(TWO_AT_ONCE)["throughput"]["full_load"]
+
+
 def test_what_is_not_counted_has_no_rate() -> None:
     silent = [replace(one, output_tokens=None, evaluated_tokens=None) for one in TWO_AT_ONCE]
     found = load(silent)["throughput"]

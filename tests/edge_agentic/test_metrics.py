@@ -212,6 +212,9 @@ def test_what_a_server_shares_between_trajectories_is_what_their_first_turns_reu
         for name, number, reused in (("a", 1, 0), ("a", 3, 50), ("b", 1, 7), ("b", 3, 60))
     ]
     assert metrics.server(stated) == {"shared_tokens": 7}
+    silent = replace(stated[0], reused_tokens=None)  # a server that states no count of nothing
+    assert metrics.server([silent, *stated[1:]]) == {"shared_tokens": 7}
+    assert metrics.server([silent, stated[1]]) == {}
     assert metrics.server([turn()]) == {}
 
 

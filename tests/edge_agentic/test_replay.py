@@ -153,6 +153,14 @@ def test_a_failed_turn_drops_the_later_turns_of_its_trajectory_only(two: tuple[T
     assert errors[3:] == [None, None, None]
 
 
+def test_a_trajectory_that_failed_before_an_interruption_stays_given_up(two: tuple[Trajectory, ...]) -> None:
+    engine = answering(CALL)
+    events = run(engine, two, NATURAL, done={("a", 1)}, failed={"a"})
+    assert [(e.kind, e.plan.key) for e in events[:2]] == [("turn", ("a", 3)), ("turn", ("a", 5))]
+    assert [e.result.error is None for e in events if e.result] == [False, False, True, True, True]
+    assert len(engine.calls) == 3
+
+
 def test_an_engine_that_is_gone_ends_the_replay(two: tuple[Trajectory, ...]) -> None:
     with pytest.raises(EngineError, match="gone"):
         run(answering(EngineError("gone")), two, NATURAL)
@@ -200,4 +208,9 @@ def test_a_prompt_larger_than_the_context_is_found_before_anything_runs(two: tup
 
 
 def test_the_widest_turns_are_those_before_a_user_message_and_the_last(two: tuple[Trajectory, ...]) -> None:
-    assert [t.number for t in widest_turns(two[0].turns)] == [3, 5]
+    turns = two[0].turns
+    assert [t.number for t in widest_turns(turns)] == [3, 5]
+    assert widest_turns((replace(turns[0], max_tokens=8_192), *turns[1:])) == (
+        replace(turns[0], max_tokens=8_192),
+        *turns[1:],
+    )

@@ -211,6 +211,19 @@ def test_records_that_are_no_turns_mark_seams_and_sessions(tmp_path: Path) -> No
     assert (stored.seams, stored.starts) == (frozenset({("a", 3)}), (1,))
 
 
+def test_a_trajectory_primed_beside_timed_turns_begins_no_session(tmp_path: Path) -> None:
+    rows = [
+        {"_type": "header"},
+        {"_type": "warmup"},
+        turn().to_row(),
+        {"_type": "priming", "trajectory_id": "b", "at_turn": 1},
+        replace(turn(), turn=3).to_row(),
+        {"_type": "seam", "trajectory_id": "b", "at_turn": 3},
+        replace(turn(), turn=5).to_row(),
+    ]
+    assert read_turns(write_rows(tmp_path / "turns.jsonl", rows)).starts == ()
+
+
 @pytest.mark.parametrize(
     ("change", "told"),
     [

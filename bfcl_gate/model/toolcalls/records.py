@@ -25,7 +25,8 @@ class Attempt:
     """One attempted call.
 
     `arguments` is None where the attempt could not be read; then `raw_arguments` is the model's own text
-    and never decodes to a JSON object. Otherwise `raw_arguments` is JSON text that decodes to `arguments`.
+    and decodes to a JSON object only where the whole attempt is one without a usable name. Otherwise
+    `raw_arguments` is JSON text that decodes to `arguments`.
     `name` is "" where none could be read. `declared` tells whether a tool of that name was offered.
     `offset` is the character of the answer at which the arguments begin.
     """

@@ -14,7 +14,7 @@ import pytest
 from gate_fakes import PROSE, fenced_call, native_call, scripted
 
 from bfcl_gate.cli import main
-from bfcl_gate.cli.engine import engine_settings, needed_ctx
+from bfcl_gate.cli.engine import engine_settings, needed_ctx, require_room_for_gate
 from bfcl_gate.cli.options import EngineOptions
 from bfcl_gate.errors import EngineError, InputError
 from bfcl_gate.gate_file import load_gate
@@ -22,6 +22,8 @@ from bfcl_gate.model.chat import ChatRequest
 from bfcl_gate.model.engine import EngineSettings
 from bfcl_gate.model.scripted_engine import ScriptedEngine
 from bfcl_gate.preflight import PREFLIGHT_IDS
+from bfcl_gate.ruleset import QUICK
+from bfcl_gate.samples import gate_samples
 
 pytestmark = pytest.mark.usefixtures("bfcl")
 
@@ -420,6 +422,18 @@ intervals are 95 %: Wilson, for normalised and categories bootstrapped
 Misses
 simple_python_7  simple_function_checker:wrong_count  I would rather talk about it.
 """
+
+
+def test_a_context_too_small_for_the_gate_is_said_before_anything_is_asked() -> None:
+    policy, engine = QUICK.gate, ScriptedEngine(lambda request: "no", ctx=2_000)
+    samples = gate_samples("quick")
+    require_room_for_gate(EngineOptions(), engine, samples, policy)
+    with pytest.raises(
+        InputError, match=r"--ctx 2000: the longest prompt of the gate .* needs a context of \d+\."
+    ):
+        require_room_for_gate(EngineOptions(ctx=2_000), engine, samples, policy)
+    require_room_for_gate(EngineOptions(ctx=32_768), engine, samples, policy)
+    assert not engine.calls
 
 
 @pytest.mark.parametrize("option", ["--ctx", "--max-tokens", "--gpu-layers", "--concurrency"])

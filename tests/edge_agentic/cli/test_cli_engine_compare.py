@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from tiny_gguf import write_gguf
 from bfcl_gate.errors import InputError
 from bfcl_gate.model.scripted_server import Said, ScriptedServer
 from edge_agentic.cli import main
+from edge_agentic.cli.job import require_same_work
 from edge_agentic.report.console import block
 from edge_agentic.report.engine_compare import comparison_sections
 
@@ -110,4 +112,21 @@ def test_nothing_is_compared_when_the_gate_does_not_pass(run: Run, tiny: Path, t
     assert "Both sides decode answers as long as the recorded ones." in err
     assert "nothing is compared" in err
     assert not (folder / "engine_compare.json").exists()
-    assert json.loads((folder / "run.json").read_text())["identity"]["decode"] == "forced"
+    manifest = json.loads((folder / "run.json").read_text())
+    assert manifest["identity"]["decode"] == "forced"
+    assert manifest["options"]["engine_compare"] is True
+    assert server.url not in json.dumps(manifest)
+
+
+def test_a_finished_run_of_other_work_is_not_compared(tiny: Path, tmp_path: Path) -> None:
+    job = run_locally(tiny, tmp_path, "natural")
+    require_same_work(tmp_path, job)
+    others = [
+        replace(job, replay=replace(job.replay, decode="forced")),
+        replace(job, trace={**job.trace, "sha256": "2" * 64}),
+        replace(job, model={**job.model, "sha256": "3" * 64}),
+        replace(job, options={**job.options, "kv_type": "q4_0"}),
+    ]
+    for other, named in zip(others, ("decode", "trace_sha256", "model", "kv_type"), strict=True):
+        with pytest.raises(InputError, match=rf"Different: {named}: "):
+            require_same_work(tmp_path, other)

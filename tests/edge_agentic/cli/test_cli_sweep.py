@@ -108,6 +108,17 @@ def test_finished_runs_of_a_sweep_are_not_made_again(run: Run, serve: Serve, tmp
     assert asked.samples == before + 1  # the server is looked at once more
 
 
+def test_a_concurrency_added_in_front_takes_the_gate_from_where_it_was_asked(
+    run: Run, serve: Serve, tmp_path: Path
+) -> None:
+    options = ("--limit", 4, *ANY_LINE, "--output", tmp_path / "sweep")
+    url = serve().url
+    run("run", "--endpoint", url, "--sweep", "2,1", *options)
+    code, out, _ = run("run", "--endpoint", url, "--sweep", "1,2,4", *options, "--resume")
+    assert code == 0
+    assert "(3 runs, all of them so)" in out
+
+
 def test_a_gate_that_fails_ends_the_sweep_and_no_speed_is_shown(
     run: Run, serve: Serve, tmp_path: Path
 ) -> None:
