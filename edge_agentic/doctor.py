@@ -120,9 +120,11 @@ def memory_finding(model: GgufInfo, need: Need, available_bytes: int | None) -> 
 def threads_finding(environment: Mapping[str, Any], need: Need) -> Finding:
     """Say whether more threads are asked for than processors may be used."""
     cpu = environment.get("cpu") or {}
-    usable, physical = cpu.get("usable"), cpu.get("physical")
+    # Where a system does not say which processors may be used, the engine takes all.
+    usable, physical = cpu.get("usable") or cpu.get("logical"), cpu.get("physical")
     threads = need.threads or usable
-    detail = f"{threads} threads on {usable} usable processors"
+    asked, had = ("an unknown number of" if number is None else number for number in (threads, usable))
+    detail = f"{asked} threads on {had} usable processors"
     detail += f", {physical} cores in all" if physical else ""
     return Finding(
         name="threads",

@@ -277,12 +277,12 @@ def _throttle_events(root: Path) -> int | None:
 
 
 def _cooling_active(root: Path) -> list[str] | None:
-    """Cooling devices that slow something down right now; fans are no loss of speed."""
+    """Cooling devices that slow something down right now; fans and dimmed displays are no loss of speed."""
     folders = _glob(root, "sys/class/thermal/cooling_device*")
     active = [
         _read(folder / "type") or "unnamed" for folder in folders if (_number(folder / "cur_state") or 0) > 0
     ]
-    return sorted(kind for kind in active if "fan" not in kind.lower()) or None
+    return sorted(kind for kind in active if "fan" not in kind.lower() and kind != "LCD") or None
 
 
 def _cgroup_cpu(root: Path) -> dict[str, int] | None:

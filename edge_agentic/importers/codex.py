@@ -15,9 +15,18 @@ from edge_agentic.importers.normal import Item, Notes, Reply, Session, ToolResul
 from edge_agentic.importers.responses_items import read_item
 from edge_agentic.importers.source import Source, parse_json
 from edge_agentic.importers.tool_schemas import openai_tools
-from edge_agentic.importers.values import name, number, obj, objects, seconds, text
+from edge_agentic.importers.values import count, name, number, obj, objects, seconds, text
 
 _WALL_TIME = re.compile(r"^Wall time: (\d{1,9}(?:\.\d{1,9})?) seconds$", re.MULTILINE)
+_CONTEXT = (
+    "<environment_context>",
+    "<user_instructions>",
+    "# AGENTS.md instructions",
+    "<skill>",
+    "<user_shell_command>",
+    "<turn_aborted>",
+    "<subagent_notification>",
+)
 _BARE = ("message", "reasoning", "function_call", "function_call_output", "local_shell_call")
 
 
@@ -29,6 +38,7 @@ class _Rollout:
     calls: Calls
     items: list[Item] = field(default_factory=list)
     done: list[Session] = field(default_factory=list)
+    rewound: list[Session] = field(default_factory=list)
     named: bool = False
 
 
@@ -43,7 +53,7 @@ def _file(source: Source, notes: Notes) -> list[Session]:
     rollout = _Rollout(frame=Session(id=source.stem, items=()), calls=Calls(values))
     for value in values:
         _record(rollout, value, notes)
-    return [*rollout.done, replace(rollout.frame, items=tuple(rollout.items))]
+    return [*rollout.done, replace(rollout.frame, items=tuple(rollout.items)), *rollout.rewound]
 
 
 def _record(rollout: _Rollout, value: Mapping[str, Any], notes: Notes) -> None:
@@ -54,6 +64,8 @@ def _record(rollout: _Rollout, value: Mapping[str, Any], notes: Notes) -> None:
         _meta(rollout, payload)
     elif kind == "event_msg" and payload.get("type") == "token_count":
         rollout.items += rollout.calls.counted(obj(payload.get("info")))
+    elif kind == "event_msg" and payload.get("type") == "thread_rolled_back":
+        _roll_back(rollout, count(payload.get("num_turns")) or 0)
     elif kind == "turn_context":
         rollout.frame = replace(
             rollout.frame, model=rollout.frame.model or text(payload.get("model")) or None
@@ -67,6 +79,25 @@ def _record(rollout: _Rollout, value: Mapping[str, Any], notes: Notes) -> None:
     else:
         inner = text(payload.get("type"))
         notes.skip(f"record {kind or 'without a type'}{f' {inner}' if inner else ''}")
+
+
+def _roll_back(rollout: _Rollout, turns: int) -> None:
+    """Cut off the user's last turns, as Codex does for its later prompts; what was left is a branch (R13)."""
+    begins = [at for at, item in enumerate(rollout.items) if _begins_turn(item)]
+    if not turns or not begins:
+        return
+    frame = rollout.frame
+    branch = f"{frame.id}.r{len(rollout.rewound) + 2}"
+    rollout.rewound.append(
+        replace(frame, id=branch, items=tuple(rollout.items), parent=frame.id, split_reason="rewind")
+    )
+    rollout.items = rollout.items[: begins[-min(turns, len(begins))]]
+    rollout.calls.other()
+
+
+def _begins_turn(item: Item) -> bool:
+    """Whether a user asked here; Codex itself puts its instructions and its environment in as a user's texts."""
+    return isinstance(item, UserText) and item.kind == "user" and not item.text.lstrip().startswith(_CONTEXT)
 
 
 def _meta(rollout: _Rollout, payload: Mapping[str, Any]) -> None:

@@ -7,7 +7,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from bfcl_gate.errors import InputError
+from bfcl_gate.errors import InputError, SourceError
 from edge_agentic.importers.detect import detect, refusal
 from edge_agentic.importers.files import files_of, read_file
 from edge_agentic.importers.formats import read_as
@@ -19,6 +19,7 @@ from edge_agentic.importers.shape_text import Synthesis, note_exactness
 from edge_agentic.importers.source import Source
 from edge_agentic.importers.trajectories import Options, name_and_link
 from edge_agentic.trace import Trace, check_trace
+from edge_agentic.trace.write import check_output
 
 _SHOWN = 5
 
@@ -39,7 +40,7 @@ def import_trace(
     """
     if not source.exists():
         raise InputError(f"{source}: there is no such file or folder; name the recording of an agent.")
-    check_output(output, force)
+    check_output(output, force=force)
     if output.exists() and output.resolve() == source.resolve():
         raise InputError(f"{output}: is the recording itself; name another file for the trace.")
     notes = Notes()
@@ -57,15 +58,6 @@ def import_trace(
     if synthesis:
         note_exactness(synthesis, named, trace.trajectories, notes)
     return make_report(source, output, trace, list(groups), named, notes, options)
-
-
-def check_output(output: Path, force: bool) -> None:
-    """Raise InputError where a trace cannot be written to `output`, or would overwrite a file unasked."""
-    if output.exists() and not (force and output.is_file()):
-        advice = "Name another file, or overwrite it with --force." if output.is_file() else "Name a file."
-        raise InputError(f"{output}: exists already, and nothing is overwritten unasked. {advice}")
-    if not output.parent.is_dir():
-        raise InputError(f"{output}: its folder does not exist; make it first, or name another file.")
 
 
 def _read(
@@ -132,7 +124,9 @@ def _write(output: Path, rows: Sequence[Mapping[str, Any]], trajectories: int) -
             raise InputError(f"{output}: what was imported is no valid trace, so nothing is written: {fault}")
         part.replace(output)
     except OSError as error:
-        raise InputError(f"{output}: cannot be written ({error.strerror}); name another file.") from error
+        raise SourceError(
+            f"{output}: cannot be written ({error.strerror}). Free some space, or name a file elsewhere."
+        ) from error
     finally:
         part.unlink(missing_ok=True)
     return trace

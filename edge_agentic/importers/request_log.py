@@ -4,6 +4,7 @@ One record is a request (with or without its reply) or a whole dialogue, in a JS
 HAR capture or a JSON cassette. Sources: the API references; LiteLLM, llama-server and proxy logs.
 """
 
+import base64
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -119,9 +120,22 @@ def _inside(value: Any, wanted: Any, depth: int = 0) -> Mapping[str, Any] | None
         value = _decoded(value)
     if not isinstance(value, dict) or depth > 4:
         return None
-    if wanted(value):
-        return value
-    return next((found for key in _INSIDE if (found := _inside(value.get(key), wanted, depth + 1))), None)
+    body: Mapping[str, Any] = value
+    if body.get("encoding") == "base64":
+        body = {
+            **body,
+            "text": _from_base64(text(body.get("text"))),
+        }  # so a HAR keeps what it takes for binary
+    if wanted(body):
+        return body
+    return next((found for key in _INSIDE if (found := _inside(body.get(key), wanted, depth + 1))), None)
+
+
+def _from_base64(body: str) -> str:
+    try:
+        return base64.b64decode(body).decode("utf-8", errors="replace")
+    except ValueError:
+        return body
 
 
 def _decoded(body: str) -> Any:

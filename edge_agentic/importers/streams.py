@@ -20,10 +20,18 @@ def read_stream(body: str) -> Mapping[str, Any]:
     events = list(_events(body))
     for event in reversed(events):
         if text(event.get("type")) in ("response.completed", "response.incomplete", "response.failed"):
-            return obj(event.get("response"))
+            response = obj(event.get("response"))
+            # Some services leave the last event's output empty and tell its items one by one only.
+            items = arr(response.get("output")) or _items_done(events)
+            return {**response, "output": items} if items else response
     if any(text(event.get("type")).startswith("content_block") for event in events):
         return _anthropic(events)
     return _chat(events)
+
+
+def _items_done(events: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    done = (event for event in events if text(event.get("type")) == "response.output_item.done")
+    return [item for event in done if (item := obj(event.get("item")))]
 
 
 def _events(body: str) -> Iterator[Mapping[str, Any]]:
@@ -44,7 +52,8 @@ def _chat(events: list[Mapping[str, Any]]) -> Mapping[str, Any]:
     finish = None
     for event in events:
         whole |= {key: event[key] for key in ("model", "usage", "timings", "error") if event.get(key)}
-        for choice in objects(event.get("choices"))[:1]:
+        # Of several answers to one prompt, whose chunks come in turn, the first is the reply.
+        for choice in [each for each in objects(event.get("choices")) if not each.get("index")][:1]:
             delta = obj(choice.get("delta"))
             finish = choice.get("finish_reason") or finish
             for key in ("content", "reasoning_content", "reasoning"):
@@ -90,8 +99,17 @@ def _anthropic(events: list[Mapping[str, Any]]) -> Mapping[str, Any]:
             _add_delta(blocks.setdefault(index, {"type": "text", "text": ""}), obj(event.get("delta")))
     for block in blocks.values():
         if "partial" in block:
-            block["input"] = block.pop("partial")
+            block["input"] = _input(block.pop("partial"))
     return {**whole, "usage": usage, "content": arr(list(blocks.values()))}
+
+
+def _input(told: str) -> Any:
+    """Return a call's input as later prompts hold it, an object; text that is none stays as it came."""
+    try:
+        value = parse_json(told or "{}")
+    except ValueError:
+        return told
+    return value if isinstance(value, dict) else told
 
 
 def _add_delta(block: dict[str, Any], delta: Mapping[str, Any]) -> None:

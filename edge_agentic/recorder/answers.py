@@ -71,8 +71,8 @@ def _document(told: str) -> Mapping[str, Any]:
 
 
 def _finished(reply: Mapping[str, Any]) -> bool:
-    """Whether a streamed reply says why it ended; a Responses object is read from its last event only."""
+    """Whether a streamed reply says why it ended; of a Responses object there is nothing before its last event."""
     choices = objects(reply.get("choices"))
     if choices:
         return bool(text(choices[0].get("finish_reason")))
-    return "output" in reply or bool(text(reply.get("stop_reason")))
+    return bool(reply.get("output")) or bool(text(reply.get("stop_reason")))

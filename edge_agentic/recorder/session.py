@@ -14,12 +14,13 @@ from bfcl_gate.errors import InputError, SourceError
 from bfcl_gate.http.passed import Passed
 from bfcl_gate.http.proxy import Proxy
 from bfcl_gate.http.upstream import Upstream
-from edge_agentic.importers.convert import check_output, import_trace
+from edge_agentic.importers.convert import import_trace
 from edge_agentic.importers.recording import JOURNAL_ENDING, RECORDING
 from edge_agentic.importers.report import Report
 from edge_agentic.importers.trajectories import Options
 from edge_agentic.recorder.answers import is_conversation
 from edge_agentic.recorder.writer import Tally, Writer
+from edge_agentic.trace.write import check_output
 
 _LOOK_S = 0.25
 _ENDING = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")
@@ -56,7 +57,8 @@ def record(
 
     `begun` is told the base URL for the agent, `watch` what was recorded so far, four times a second. Raises
     InputError where nothing was recorded or where `output` or its journal is in the way, SourceError where the
-    upstream cannot be reached or the address not be listened on. The journal stays until the trace is written.
+    upstream cannot be reached, the address not be listened on or the trace not be written. The journal stays until
+    the trace is written.
     """
     journal = _journal_of(settings)
     settings.upstream.require_reachable()
@@ -73,8 +75,8 @@ def record(
         raise writer.trouble or InputError(_nothing(writer.tally))
     try:
         report = import_trace(journal, settings.output, options, format_name=RECORDING, force=settings.force)
-    except InputError as error:
-        raise InputError(f"{error} What was recorded stays in {journal}.") from error
+    except (InputError, SourceError) as error:
+        raise type(error)(f"{error} What was recorded stays in {journal}.") from error
     journal.unlink()
     return Recorded(report=replace(report, source=settings.upstream.url), trouble=writer.trouble)
 
@@ -82,7 +84,7 @@ def record(
 def _journal_of(settings: Settings) -> Path:
     """Return where the journal goes. Raises InputError where something is in the way."""
     output = settings.output
-    check_output(output, settings.force)
+    check_output(output, force=settings.force)
     journal = output.with_name(output.name + JOURNAL_ENDING)
     if journal.exists() and not settings.resume:
         raise InputError(

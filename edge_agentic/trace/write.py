@@ -20,7 +20,7 @@ def new_trace(output: Path, *, source: Path | None = None, force: bool = False) 
     Raises InputError where `output` exists (without `force`), is `source` or has no folder, and where what was
     written is no valid trace; SourceError where the disk refuses.
     """
-    _check_output(output, source, force)
+    check_output(output, source=source, force=force)
     part = output.with_name(f".{output.name}.{os.getpid()}.part")
     try:
         with part.open("xb") as file:
@@ -35,7 +35,8 @@ def new_trace(output: Path, *, source: Path | None = None, force: bool = False) 
         part.unlink(missing_ok=True)
 
 
-def _check_output(output: Path, source: Path | None, force: bool) -> None:
+def check_output(output: Path, *, source: Path | None = None, force: bool = False) -> None:
+    """Raise InputError where a trace cannot be written to `output`, or would overwrite a file unasked."""
     if str(output) == "-":
         raise InputError(
             "-: a trace is checked before it is there, so none is written to standard output; name a file."

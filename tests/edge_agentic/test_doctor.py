@@ -76,7 +76,9 @@ def test_more_threads_than_processors_are_a_warning() -> None:
     environment = {"cpu": {"usable": 2, "physical": 2}}
     assert threads_finding(environment, NEED).status == "ok"
     assert threads_finding(environment, replace(NEED, threads=4)).status == "WARN"
-    assert threads_finding({}, replace(NEED, threads=None)).status == "unknown"
+    unknown = threads_finding({}, replace(NEED, threads=None))
+    assert (unknown.status, "None" in unknown.detail) == ("unknown", False)
+    assert threads_finding({"cpu": {"logical": 8}}, replace(NEED, threads=64)).status == "WARN"
 
 
 def test_a_full_disk_is_a_warning() -> None:

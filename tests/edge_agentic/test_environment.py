@@ -97,6 +97,8 @@ def test_counters_are_read_from_their_files(tmp_path: Path) -> None:
             "sys/class/thermal/cooling_device0/cur_state": "3\n",
             "sys/class/thermal/cooling_device1/type": "cpu-throttle-alert\n",
             "sys/class/thermal/cooling_device1/cur_state": "1\n",
+            "sys/class/thermal/cooling_device2/type": "LCD\n",
+            "sys/class/thermal/cooling_device2/cur_state": "4\n",
             "sys/fs/cgroup/cpu.stat": "usage_usec 9\nnr_periods 10\nnr_throttled 4\n",
         },
     )

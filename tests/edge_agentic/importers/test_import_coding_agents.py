@@ -314,6 +314,27 @@ def test_a_codex_compaction_begins_with_the_history_it_left(tmp_path: Path) -> N
     assert report.splits == {"compaction": 1}
 
 
+def test_turns_that_a_codex_user_took_back_are_a_branch(tmp_path: Path) -> None:
+    rows, report = run(
+        write_lines(
+            tmp_path / "r.jsonl",
+            META,
+            said("user", "<environment_context>here</environment_context>"),
+            said("user", "one"),
+            said("assistant", "a1"),
+            said("user", "two"),
+            said("assistant", "a2"),
+            {"type": "event_msg", "payload": {"type": "thread_rolled_back", "num_turns": 1}},
+            said("user", "three"),
+            said("assistant", "a3"),
+        )
+    )
+    first = "<environment_context>here</environment_context>\n\none"
+    found = {name: [row["content"] for row in each] for name, each in bare(rows).items()}
+    assert found == {"x1": [first, "a1", "three", "a3"], "x1.r2": [first, "a1", "two", "a2"]}
+    assert report.splits == {"rewind": 1}
+
+
 def test_a_codex_patch_is_free_text_under_one_argument(tmp_path: Path) -> None:
     patch = item("custom_tool_call", name="apply_patch", call_id="c1", input="*** Begin Patch\n")
     rows, report = run(write_lines(tmp_path / "r.jsonl", META, said("user", "a"), patch, counted(10)))

@@ -146,7 +146,7 @@ def test_an_existing_output_is_kept_without_force(tmp_path: Path) -> None:
     assert output.read_text("utf-8").startswith('{"_type": "dataset_metadata"')
     with pytest.raises(InputError, match="is the recording itself"):
         convert(source, source, force=True)
-    with pytest.raises(InputError, match="Name a file"):
+    with pytest.raises(InputError, match="is no regular file"):
         convert(source, tmp_path, force=True)
     with pytest.raises(InputError, match="its folder does not exist"):
         convert(source, tmp_path / "no" / "out.jsonl")

@@ -1,10 +1,13 @@
 """Request bodies and logs: grouping by prompt, streams, containers, and what a log cannot tell."""
 
+import base64
 import json
 from pathlib import Path
 from typing import Any
 
 from importing import bare, call_row, result_row, run, write_lines
+
+from edge_agentic.importers.streams import read_stream
 
 TOOL = {"type": "function", "function": {"name": "bash", "parameters": {"type": "object"}}}
 SYSTEM = {"role": "system", "content": "be brief"}
@@ -210,6 +213,40 @@ def test_an_anthropic_stream_is_put_together(tmp_path: Path) -> None:
     assert (rows[1]["recorded_input_tokens"], rows[1]["recorded_output_tokens"]) == (10, 2)
 
 
+def test_a_streamed_call_is_known_again_in_the_next_prompt() -> None:
+    call = {"type": "tool_use", "id": "c1", "name": "bash", "input": {}}
+    events = [
+        {"type": "content_block_start", "index": 0, "content_block": call},
+        {"type": "content_block_delta", "index": 0, "delta": {"partial_json": '{"command": "ls"}'}},
+        {"type": "content_block_start", "index": 1, "content_block": {**call, "id": "c2", "name": "now"}},
+        {"type": "content_block_delta", "index": 1, "delta": {"partial_json": ""}},
+    ]
+    reply = read_stream("".join(f"data: {json.dumps(event)}\n\n" for event in events))
+    assert [block["input"] for block in reply["content"]] == [{"command": "ls"}, {}]
+    events[1]["delta"] = {"partial_json": '{"command": '}
+    reply = read_stream("".join(f"data: {json.dumps(event)}\n\n" for event in events))
+    assert reply["content"][0]["input"] == '{"command": '
+
+
+def test_of_several_streamed_answers_the_first_is_the_reply() -> None:
+    chunks = [
+        {"choices": [{"index": index, "delta": {"content": text}}]}
+        for index, text in ((0, "a"), (1, "x"), (0, "b"), (1, "y"))
+    ]
+    reply = read_stream("".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks))
+    assert reply["choices"][0]["message"]["content"] == "ab"
+
+
+def test_the_items_of_a_responses_stream_are_its_output_where_the_last_event_holds_none() -> None:
+    item = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "hi"}]}
+    events = [
+        {"type": "response.output_item.done", "output_index": 0, "item": item},
+        {"type": "response.completed", "response": {"id": "r", "output": []}},
+    ]
+    body = "".join(f"data: {json.dumps(event)}\n\n" for event in events)
+    assert read_stream(body) == {"id": "r", "output": [item]}
+
+
 def test_a_har_capture_is_a_log(tmp_path: Path) -> None:
     entry = {
         "startedDateTime": "2026-01-01T00:00:00.000Z",
@@ -222,6 +259,10 @@ def test_a_har_capture_is_a_log(tmp_path: Path) -> None:
     rows, report = run(path)
     assert [row.get("content") for row in rows] == ["list", "x.py is there"]
     assert report.skipped == {"record without messages": 1}
+    packed = base64.b64encode(json.dumps(completion(DONE)).encode()).decode()
+    entry["response"] = {"content": {"text": packed, "encoding": "base64"}}
+    path.write_text(json.dumps({"log": {"entries": [entry]}}), encoding="utf-8")
+    assert [row.get("content") for row in run(path)[0]] == ["list", "x.py is there"]
 
 
 def test_a_cassette_in_json_is_a_log(tmp_path: Path) -> None:

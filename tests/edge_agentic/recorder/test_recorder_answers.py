@@ -44,6 +44,8 @@ ANTHROPIC = (
 ENDED = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 1}}
 CREATED = {"type": "response.created", "response": {"id": "r1", "output": []}}
 COMPLETED = {"type": "response.completed", "response": RESPONSE}
+COMPLETED_EMPTY = {"type": "response.completed", "response": {**RESPONSE, "output": []}}
+ITEM_DONE = {"type": "response.output_item.done", "output_index": 0, "item": RESPONSE["output"][0]}
 
 
 @pytest.mark.parametrize(
@@ -59,6 +61,8 @@ COMPLETED = {"type": "response.completed", "response": RESPONSE}
         (events(*ANTHROPIC, ENDED), "content", True),
         (events(*ANTHROPIC), "content", False),
         (events(CREATED, COMPLETED), "output", True),
+        (events(CREATED, ITEM_DONE, COMPLETED_EMPTY), "output", True),
+        (events(CREATED, COMPLETED_EMPTY), "output", False),
     ],
 )
 @pytest.mark.parametrize("ended", ["whole", "client left"])

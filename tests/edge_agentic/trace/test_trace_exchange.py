@@ -127,7 +127,7 @@ def test_two_ids_that_would_become_one_are_refused(tmp_path: Path) -> None:
 
 def test_a_trace_with_keys_is_exported_only_on_request(tmp_path: Path) -> None:
     path = write(tmp_path / "t.jsonl", changed(0, content=f"my key is {AWS}"))
-    with pytest.raises(InputError, match=r"secrets \(an AWS access key in 1 rows\), so nothing is exported"):
+    with pytest.raises(InputError, match=r"secrets \(an AWS access key in 1 row\), so nothing is exported"):
         export_trace(path, tmp_path / "out.jsonl", max_tokens=9)
     assert [each.name for each in tmp_path.iterdir()] == ["t.jsonl"]
     done = export_trace(path, tmp_path / "out.jsonl", max_tokens=9, allow_secrets=True)
