@@ -142,6 +142,10 @@ def _kept(path: Path, header: Mapping[str, Any]) -> tuple[Answer, ...] | None:
         raise InputError(f"{path}:1: expected the header of a gate journal; choose another --output.")
     if stored.header.get("gate_id") != header["gate_id"]:
         require_same(str(path), _without_hashes(stored.header), _without_hashes(header))
+        raise InputError(
+            f"{path}:1: field gate_id is not that of the header's other fields, so the file was altered. Restore it, "
+            "or choose another --output."
+        )
     return stored.answers
 
 

@@ -67,7 +67,8 @@ def differing(stored: Mapping[str, Any], present: Mapping[str, Any], prefix: str
         before, now = stored.get(key), present.get(key)
         if isinstance(before, Mapping) and isinstance(now, Mapping):
             found += differing(before, now, f"{prefix}{key}.")
-        elif before != now:
+        # As JSON: 0, False and 0.0 are equal to Python, and not to a template.
+        elif json.dumps(before, sort_keys=True) != json.dumps(now, sort_keys=True):
             found.append(f"{prefix}{key}: {json.dumps(before)} -> {json.dumps(now)}")
     return found
 

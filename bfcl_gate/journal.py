@@ -7,10 +7,15 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, BinaryIO
 
 from bfcl_gate.errors import InputError, SourceError
 from bfcl_gate.files import MAX_DEPTH, read_bytes, too_deep
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 
 def _encode(row: Mapping[str, Any]) -> bytes:
@@ -68,18 +73,42 @@ def _rows(path: Path) -> Iterator[tuple[dict[str, Any], int]]:
             )
 
 
+def _require_alone(path: Path, file: BinaryIO) -> None:
+    """Lock a journal until it is closed. Raises InputError where another process writes it: rows would be lost.
+
+    A system or a disk without such locks goes without.
+    """
+    if fcntl is None:
+        return
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise InputError(
+            f"{path}: another process is writing this run. Wait until it is done, or end it and repeat the command."
+        ) from error
+    except OSError:
+        return
+
+
 class Journal:
-    """The open end of one journal file. A torn last line of an earlier crash is cut off on opening."""
+    """The open end of one journal file. A torn last line of an earlier crash is cut off on opening.
+
+    Raises InputError for a damaged one and for one that another process writes, SourceError when the disk refuses.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        keep = max((end for _, end in _rows(path)), default=0) if path.exists() else 0
         try:
             self._file = path.open("r+b" if path.exists() else "xb")
+            _require_alone(path, self._file)
+            keep = max((end for _, end in _rows(path)), default=0)
             self._file.truncate(keep)
             self._file.seek(keep)
         except OSError as error:
             raise SourceError(f"{path}: cannot write the journal ({error.strerror}).") from error
+        except InputError:
+            self._file.close()
+            raise
 
     def append(self, row: Mapping[str, Any]) -> None:
         """Write one row and wait until it is on disk. Raises SourceError when the disk refuses."""

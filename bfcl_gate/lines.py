@@ -90,7 +90,7 @@ def resolve_line(
             marks=baseline,
         )
     if options.baseline is not None and baseline is not None:
-        return _share_of("baseline", f"baseline {options.baseline.name}", baseline, ids)
+        return _share_of("baseline", f"baseline {options.baseline.resolve().name}", baseline, ids)
     table = load_references() if references is None else references
     if options.reference is not None:
         found = _named(table, options.reference, policy)

@@ -78,7 +78,9 @@ def gate_object(
     return {**gate, "notes": notes_on(gate, line)}
 
 
-def judge_preflight(report: PreflightReport, policy: GatePolicy, planned: int) -> dict[str, Any]:
+def judge_preflight(
+    report: PreflightReport, policy: GatePolicy, planned: int, *, screening: bool
+) -> dict[str, Any]:
     """Return the gate object of a run that ended before the first of its `planned` samples: not passed."""
     nothing: dict[str, Any] = {
         "overall_accuracy": None,
@@ -93,7 +95,7 @@ def judge_preflight(report: PreflightReport, policy: GatePolicy, planned: int) -
     )
     return {
         "passed": False,
-        "screening": policy.sample == "quick",
+        "screening": screening,
         "partial": True,
         "sample": policy.sample_name,
         "reference": None,

@@ -13,6 +13,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from bfcl_gate.decision import is_screening
 from bfcl_gate.errors import InputError
 from bfcl_gate.gate import ask_and_keep
 from bfcl_gate.identity import digest, engine_id, require_same
@@ -96,7 +97,9 @@ def run_benchmark(job: Job, engine: Engine, folder: Path, watch: Watch) -> dict[
         if job.prior_gate is None and not journal.done:
             report = preflight(engine, job.policy, watch.answers)
             if not report.passed:
-                return _finish(folder, manifest, job, judge_preflight(report, job.policy, len(job.samples)))
+                screening = is_screening(job.policy.sample, job.line)
+                gate = judge_preflight(report, job.policy, len(job.samples), screening=screening)
+                return _finish(folder, manifest, job, gate)
         _replay(job, engine, planned, journal, folder, watch)
     if job.prior_gate is not None:
         return _finish(folder, manifest, job, job.prior_gate)

@@ -6,7 +6,6 @@ because scores are compared with theirs. What a model says is data: nothing is e
 every step is linear in the length of the answer.
 """
 
-from bfcl_gate.checker.decode import malformed_calls
 from bfcl_gate.checker.rules import VERSION, mlperf_error, official_error
 
-__all__ = ["VERSION", "malformed_calls", "mlperf_error", "official_error"]
+__all__ = ["VERSION", "mlperf_error", "official_error"]

@@ -93,16 +93,3 @@ def mlperf_text(message: Mapping[str, Any]) -> str:
         return dumps(structured)
     parts = (message.get("reasoning_content"), message.get("content"))
     return "".join(part for part in parts if isinstance(part, str))
-
-
-def malformed_calls(message: Mapping[str, Any]) -> int:
-    """Return how many of the message's tool calls do not decode to a name and an object of arguments."""
-    structured = message.get("tool_calls")
-    return sum(_is_malformed(item) for item in structured) if isinstance(structured, list) else 0
-
-
-def _is_malformed(item: Any) -> bool:
-    try:
-        return not isinstance(_official_call(item).arguments, dict)
-    except UndecodableError:
-        return True

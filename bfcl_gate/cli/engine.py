@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,16 @@ LOCAL_ONLY = (
     "chat_template",
 )
 """Options that an endpoint cannot be told."""
+
+_LOCAL_IDENTITY = (
+    "threads",
+    "gpu_layers",
+    "kv_type",
+    "flash_attn",
+    "speculative",
+    "reuse",
+    "special_in_content",
+)
 
 _ENDPOINT_ONLY = ("api_key_env", "request_timeout")
 
@@ -112,6 +123,16 @@ def describe_model(options: EngineOptions, settings: "EngineSettings | EndpointS
         "bytes": settings.model_path.stat().st_size,
         "identity": "verified",
     }
+
+
+def asked_of(settings: "EngineSettings | EndpointSettings") -> dict[str, Any]:
+    """Return what options say of an engine's identity, known before it is loaded: a finished run may be another's."""
+    told: dict[str, Any] = {"template_args": dict(settings.template_args)}
+    if settings.model_path is None:
+        return told
+    template = settings.chat_template
+    told["chat_template"] = None if template is None else sha256(template.encode()).hexdigest()
+    return {**told, **{name: getattr(settings, name) for name in _LOCAL_IDENTITY}}
 
 
 def open_engine(

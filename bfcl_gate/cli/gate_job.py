@@ -6,7 +6,7 @@ from pathlib import Path
 from types import NoneType
 from typing import TYPE_CHECKING, Any
 
-from bfcl_gate.cli.engine import describe_model
+from bfcl_gate.cli.engine import asked_of, describe_model
 from bfcl_gate.cli.options import EngineOptions
 from bfcl_gate.cli.progress import shown
 from bfcl_gate.errors import InputError
@@ -24,12 +24,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateJob:
-    """One gate to run. `model` goes into the files as it is."""
+    """One gate to run. `model` goes into the files as it is, and `asked`: what options say of the engine."""
 
     samples: "tuple[Sample, ...]"
     policy: "GatePolicy"
     line: "Line"
     model: Mapping[str, Any]
+    asked: Mapping[str, Any]
     output: Path | None
     until_decided: bool
     server: "tuple[Finding, ...]" = ()
@@ -58,6 +59,7 @@ def prepare_job(
         policy=policy,
         line=line,
         model=describe_model(options, settings),
+        asked=asked_of(settings),
         output=output,
         until_decided=until_decided,
     )
@@ -79,7 +81,11 @@ def finished_gate(job: GateJob, resume: bool) -> "tuple[tuple[Answer, ...], dict
     if not (job.output / RESULT).exists():
         return None
     manifest = read_json(job.output / MANIFEST)
-    present = {"policy": policy_fields(job.policy, job.ids), "model": dict(job.model)}
+    present = {
+        "policy": policy_fields(job.policy, job.ids),
+        "model": dict(job.model),
+        "asked": dict(job.asked),
+    }
     require_same(str(job.output), {key: manifest.get(key) for key in present}, present)
     found = _stated_gate(job.output / RESULT)
     if found["partial"] and found["samples"] and not job.until_decided:
@@ -154,16 +160,22 @@ def _preflight_again(job: GateJob, found: Mapping[str, Any]) -> dict[str, Any]:
     told = stated if isinstance(stated, Mapping) else {}
     cause, raw = (str(told.get(name)) for name in ("cause", "raw"))
     report = PreflightReport(passed=False, answers=(), cause=cause, raw=raw)
-    return judge_preflight(report, job.policy, len(job.samples))
+    return judge_preflight(report, job.policy, len(job.samples), screening=_is_screening(job))
+
+
+def _is_screening(job: GateJob) -> bool:
+    from bfcl_gate.decision import is_screening
+
+    return is_screening(job.policy.sample, job.line)
 
 
 def with_server(engine: "Engine", job: GateJob) -> GateJob:
     """Return the job with what the preflight finds out about an endpoint's server; a run goes on without."""
     from bfcl_gate.cli.server import look_at_server
     from bfcl_gate.gate import gate_request
-    from bfcl_gate.run_folder import MANIFEST
+    from bfcl_gate.run_folder import JOURNAL
 
-    if job.output is not None and (job.output / MANIFEST).exists():
+    if job.output is not None and (job.output / JOURNAL).exists():
         return job
     largest = max(job.samples, key=lambda sample: len(repr(sample.messages)) + len(repr(sample.tools)))
     return replace(
@@ -181,7 +193,7 @@ def run_gate(engine: "Engine", job: GateJob) -> "tuple[tuple[Answer, ...], dict[
     begun = job.output is not None and (job.output / JOURNAL).exists()
     report = None if begun else preflight(engine, job.policy, shown)
     if report is not None and not report.passed:
-        verdict = judge_preflight(report, job.policy, len(job.samples))
+        verdict = judge_preflight(report, job.policy, len(job.samples), screening=_is_screening(job))
     else:
         answers = _ask(engine, job)
         verdict = gate_object(answers, job.ids, job.policy, job.line)
@@ -192,7 +204,7 @@ def run_gate(engine: "Engine", job: GateJob) -> "tuple[tuple[Answer, ...], dict[
 
 def _ask(engine: "Engine", job: GateJob) -> "tuple[Answer, ...]":
     """Ask until done; what was answered is on disk where the run has a folder, however it ends."""
-    from bfcl_gate.decision import is_screening, until_decided
+    from bfcl_gate.decision import until_decided
     from bfcl_gate.gate import ask_all, ask_and_keep
     from bfcl_gate.run_folder import JOURNAL
 
@@ -201,8 +213,7 @@ def _ask(engine: "Engine", job: GateJob) -> "tuple[Answer, ...]":
     else:
         asked = ask_and_keep(engine, job.samples, job.policy, job.output / JOURNAL)
     if job.until_decided:
-        screening = is_screening(job.policy.sample, job.line)
-        asked = until_decided(asked, job.ids, job.line, screening=screening)
+        asked = until_decided(asked, job.ids, job.line, screening=_is_screening(job))
     return tuple(shown(asked, "gate", len(job.samples)))
 
 
@@ -210,16 +221,21 @@ def _keep_manifest(engine: "Engine", job: GateJob) -> dict[str, Any]:
     """Return what identifies the run for result.json; write run.json unless answers are there to continue."""
     from bfcl_gate.gate_file import gate_header
     from bfcl_gate.identity import policy_fields
-    from bfcl_gate.run_folder import JOURNAL, begin, new_manifest
+    from bfcl_gate.run_folder import JOURNAL, MANIFEST, begin, new_manifest, read_json
 
     info = engine.info()
     facts = new_manifest(
         gate_header(info, job.policy, job.samples),
         policy=policy_fields(job.policy, job.ids),
         model=dict(job.model),
+        asked=dict(job.asked),
         engine={"kind": info.kind, "ctx": info.ctx, **info.identity, **info.details},
         **({"preflight": [finding.to_dict() for finding in job.server]} if job.server else {}),
     )
-    if job.output is not None and not (job.output / JOURNAL).exists():
+    if job.output is None:
+        return facts
+    if not (job.output / JOURNAL).exists():
         begin(job.output, facts)
-    return facts
+        return facts
+    first = read_json(job.output / MANIFEST)
+    return {**facts, **{name: first[name] for name in ("created_at", "preflight") if name in first}}

@@ -19,7 +19,11 @@ def hub_url(model: CatalogModel) -> str:
 
 def find_in_hub_cache(model: CatalogModel, progress: Progress | None = None) -> Path | None:
     """Return the model's file in the user's hub cache, verified, or None. It is used in place."""
-    for path in _candidates(model):
+    try:
+        candidates = tuple(_candidates(model))
+    except (OSError, InputError):  # without a home folder there is no cache below it
+        return None
+    for path in candidates:
         try:
             if path.is_file() and model.size_bytes in (None, path.stat().st_size):
                 if sha256_of(path, progress) == model.sha256:

@@ -83,6 +83,7 @@ class Connection:
         self._socket: socket.socket | None = None
         self._place = ""
         self._used_at = 0.0
+        self._asked = False
         self._watchdog: Watchdog | None = None
 
     @contextmanager
@@ -100,6 +101,7 @@ class Connection:
                 http, target = self._connected(url, watchdog)
                 # The watchdog cuts first; this limit holds where a platform does not let it wake a blocked read.
                 http.sock.settimeout(limits.total_s + 1.0)
+                self._asked = True
                 http.request(method, target, body, {**self._headers, **headers})
                 yield _incoming(body_of.begin(http.getresponse()), body_of), watchdog
             except (OSError, HTTPException, ClosedError, MalformedError) as error:
@@ -118,13 +120,16 @@ class Connection:
         parts = urlsplit(url)
         place = f"{parts.scheme}://{parts.netloc}"
         idle_s = monotonic() - self._used_at
-        if self._socket is not None and (place != self._place or idle_s > _IDLE_S or _has_news(self._socket)):
+        # One that nobody has asked yet may have news all the same: the session tickets of TLS.
+        has_news = self._asked and self._socket is not None and _has_news(self._socket)
+        if place != self._place or idle_s > _IDLE_S or has_news:
             self.close()
         try:
             if self._http is None or self._http.sock is None:
                 self._place, self._http = place, _opened(parts.scheme, parts.hostname or "", parts.port)
                 self._http.connect()
                 self._socket = self._http.sock
+                self._used_at, self._asked = monotonic(), False
         except (OSError, HTTPException, ValueError) as error:
             broken = None if watchdog is None else broken_by(watchdog)
             raise broken or UnreachableError(_said(error)) from None
@@ -137,10 +142,10 @@ class Connection:
 
     def _cut(self) -> None:
         """End the connection under whatever reads from it or writes to it."""
-        if self._socket is not None:
+        if (connected := self._socket) is not None:  # the thread that reads may close it meanwhile
             with suppress(OSError):
                 # Not SSLSocket.shutdown: it takes the TLS state away from the thread that reads.
-                socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
+                socket.socket.shutdown(connected, socket.SHUT_RDWR)
 
     def close(self) -> None:
         """Close the connection; harmless when repeated."""

@@ -13,7 +13,6 @@ from typing import Any
 
 from mutations import TEXTS, VALUES, mutated
 
-from bfcl_gate.checker import malformed_calls
 from bfcl_gate.dataset import CATEGORIES, Entry, entries
 from bfcl_gate.marks import judge
 from bfcl_gate.model import ParsedAnswer, parse_tool_calls
@@ -202,7 +201,6 @@ def test_no_answer_raises_and_every_one_gets_a_mark(bfcl: Path) -> None:
 def judged(found: Entry, message: dict[str, Any]) -> list[str]:
     marks = {rules: judge(found.id, message, rules=rules) for rules in ("mlperf", "official")}
     assert all(mark.correct == (mark.error is None) for mark in marks.values())
-    assert malformed_calls(message) >= 0
     return [f"{rules} {'right' if mark.correct else 'wrong'}" for rules, mark in marks.items()]
 
 

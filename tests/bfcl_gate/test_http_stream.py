@@ -67,6 +67,16 @@ def fetched(server: Answering) -> bytes:
         return body_of(connection, server.url)
 
 
+def test_a_connection_made_ahead_is_the_one_that_is_asked(answering: Callable[..., Answering]) -> None:
+    server = answering(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", close=False)
+    with closing(Connection({})) as connection:
+        connection.open(server.url)
+        assert body_of(connection, server.url) == b"ok"
+        connection.open(server.url)
+        assert body_of(connection, server.url) == b"ok"
+    assert server.connections == 1
+
+
 @pytest.mark.parametrize(
     ("answer", "body"),
     [

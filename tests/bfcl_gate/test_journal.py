@@ -71,6 +71,19 @@ def test_a_number_that_is_never_written_is_damage(tmp_path: Path, number: str) -
         list(read_journal(tmp_path / "j.jsonl"))
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such locks")
+def test_a_journal_that_is_being_written_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "j.jsonl"
+    with Journal(path) as journal:
+        journal.append(ROWS[0])
+        with pytest.raises(InputError, match=r"j\.jsonl: another process is writing this run"):
+            Journal(path)
+        journal.append(ROWS[1])
+    with Journal(path) as journal:
+        journal.append(ROWS[2])
+    assert list(read_journal(path)) == ROWS
+
+
 def test_a_missing_journal_is_an_input_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="expected the journal of a run"):
         list(read_journal(tmp_path / "none.jsonl"))

@@ -134,9 +134,9 @@ def test_a_set_that_is_no_known_sample_is_partial_too() -> None:
 def test_the_summary_of_a_run_that_ended_at_its_preflight_says_so() -> None:
     report = PreflightReport(passed=False, answers=(), cause="prose", raw="no")
     assert "NOT PASSED overall=undefined normalized=undefined" in summary_line(
-        judge_preflight(report, POLICY, 995)
+        judge_preflight(report, POLICY, 995, screening=False)
     )
-    assert "samples=0/995 partial=yes" in summary_line(judge_preflight(report, POLICY, 995))
+    assert "samples=0/995 partial=yes" in summary_line(judge_preflight(report, POLICY, 995, screening=False))
 
 
 def test_misses_are_listed_with_their_reason_and_the_beginning_of_the_answer() -> None:

@@ -231,6 +231,10 @@ class EndpointEngine:
             self._idle.pop().close()
 
 
+_GIVEN_UP = ("abort", "cancelled", "error")
+"""What servers say of an answer that they ended themselves, in a stream that is whole."""
+
+
 def _read(incoming: Incoming, watchdog: Watchdog, answer: Answer, discretion: Discretion) -> int:
     """Read to the end of the answer and return its instant.
 
@@ -248,4 +252,8 @@ def _read(incoming: Incoming, watchdog: Watchdog, answer: Answer, discretion: Di
             raise broken
     if answer.finish_reason is None:
         raise FaultError("incomplete", "the stream ended before the answer did: no finish_reason")
+    if answer.finish_reason in _GIVEN_UP:
+        raise FaultError(
+            "server_error", f"the server gave the answer up (finish_reason {answer.finish_reason})"
+        )
     return at_ns

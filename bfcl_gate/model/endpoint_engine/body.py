@@ -18,6 +18,8 @@ SLACK = 8
 SLOWEST_DECODE_TOKENS_PER_S = 0.5
 LEAST_S = 60.0
 STALL_S = 300.0
+LONGEST_S = 1_000_000.0
+"""The system's own limit for a wait on a socket is little above it."""
 """A server that collects a tool call before it sends any of it is silent for the whole call: 1,024 tokens at
 4 tokens a second."""
 
@@ -54,6 +56,6 @@ def limits_of(
     if timeout_s is not None:
         return Limits(first_s=timeout_s, stall_s=min(STALL_S, timeout_s), total_s=timeout_s)
     rate = SLOWEST_PREFILL_TOKENS_PER_S if prefill_tokens_per_s is None else prefill_tokens_per_s / SLACK
-    first_s = LEAST_S + len(body) / BYTES_PER_TOKEN / rate
+    first_s = min(LONGEST_S, LEAST_S + len(body) / BYTES_PER_TOKEN / rate)
     decode_s = max(LEAST_S, max_tokens / SLOWEST_DECODE_TOKENS_PER_S)
-    return Limits(first_s=first_s, stall_s=STALL_S, total_s=first_s + decode_s)
+    return Limits(first_s=first_s, stall_s=STALL_S, total_s=min(LONGEST_S, first_s + decode_s))

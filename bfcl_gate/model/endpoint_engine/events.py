@@ -1,5 +1,6 @@
 """Server-sent events as chat servers send them: one `data:` line an event, everything else only checked."""
 
+import json
 from collections.abc import Iterable, Iterator
 from time import perf_counter_ns
 
@@ -31,7 +32,15 @@ def events(pieces: Iterable[bytes]) -> Iterator[tuple[int, str]]:
         except UnicodeDecodeError:
             raise FaultError("bad_utf8", "the stream holds bytes that are not UTF-8") from None
         # Older llama.cpp servers report an error in a field of its own.
-        yield at_ns, text if field == b"data" else f'{{"error": {text}}}'
+        yield at_ns, text if field == b"data" else _error(text)
+
+
+def _error(text: str) -> str:
+    try:
+        told = json.loads(text)
+    except (ValueError, RecursionError):  # in the server's own words
+        told = text
+    return json.dumps({"error": told})
 
 
 def _lines(pieces: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:

@@ -52,6 +52,7 @@ FAULTS: Mapping[str, ScriptedFault] = {
     "error-document": ScriptedFault(
         "server_error", lambda exchange: exchange.document({"error": {"message": "out of memory"}})
     ),
+    "gives-up": ScriptedFault("server_error", plays.event({"choices": [{"finish_reason": "abort"}]})),
     "overflow": ScriptedFault("context_overflow", plays.status(400, plays.OVERFLOW)),
     "overflow-event": ScriptedFault("context_overflow", plays.event({"error": plays.OVERFLOW})),
     "status-400": ScriptedFault("http_400", plays.status(400, {"message": "unknown field"})),

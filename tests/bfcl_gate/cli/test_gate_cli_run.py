@@ -195,6 +195,22 @@ def test_resuming_with_other_options_is_refused_and_the_field_named(gate: Gate) 
     assert 'policy.rules: "mlperf" -> "official"' in err
 
 
+@pytest.mark.parametrize(
+    ("option", "named"),
+    [
+        (("--kv-type", "q8_0"), 'asked.kv_type: "f16" -> "q8_0"'),
+        (("--template-arg", "think=0"), "asked.template_args.think: false -> 0"),
+    ],
+)
+def test_a_finished_run_answers_for_no_other_engine(gate: Gate, option: tuple[str, str], named: str) -> None:
+    first = ("--template-arg", "think=false")
+    gate(native_call, "--output", gate.output, *first)
+    last = option if option[0] == "--template-arg" else (*first, *option)
+    code, _, err = gate(native_call, "--output", gate.output, "--resume", *last)
+    assert code == 2
+    assert named in err
+
+
 def test_resuming_a_finished_run_with_another_line_is_refused(gate: Gate) -> None:
     gate(native_call, "--min-overall", "0.9", "--output", gate.output)
     code, _, err = gate(native_call, "--min-overall", "0.5", "--output", gate.output, "--resume")

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from bfcl_gate.download.hub import find_in_hub_cache, hub_cache_dir, hub_url
+from bfcl_gate.errors import InputError
 from bfcl_gate.model.catalog import CATALOG, CatalogModel
 
 BODY = b"the right bytes"
@@ -33,6 +34,15 @@ def put(path: Path, body: bytes) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(body)
     return path
+
+
+def test_without_a_home_folder_there_is_no_hub_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(path: str) -> Path:
+        raise InputError(f"{path}: this home folder is not known")
+
+    monkeypatch.delenv("HF_HUB_CACHE")
+    monkeypatch.setattr("bfcl_gate.download.hub.expand", unknown)
+    assert find_in_hub_cache(MODEL) is None
 
 
 @pytest.mark.parametrize(

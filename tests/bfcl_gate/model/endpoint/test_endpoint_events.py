@@ -39,6 +39,7 @@ def test_a_last_line_without_its_end_is_left_out() -> None:
 
 def test_an_error_field_is_an_error() -> None:
     assert texts(b'error: {"message": "no"}\n\n') == ['{"error": {"message": "no"}}']
+    assert texts(b"error: out of memory\n\n") == ['{"error": "out of memory"}']
 
 
 def test_what_is_no_event_is_a_fault() -> None:

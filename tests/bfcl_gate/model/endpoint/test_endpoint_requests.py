@@ -61,6 +61,11 @@ def test_limits_follow_the_slowest_prefill_rate_that_was_measured() -> None:
     assert limits_of(b"x" * 90_000, 1_000, 10.0, 8.0).first_s == 10.0
 
 
+def test_no_limit_is_longer_than_a_socket_can_wait() -> None:
+    assert limits_of(b"x" * 60_000, 4_000_000, None).total_s == 1_000_000.0
+    assert limits_of(b"x" * 60_000, 1, None, 1e-6).first_s == 1_000_000.0
+
+
 def answered(tokens: int | None, first_s: float | None, error: str | None = None) -> TimedResponse:
     first = None if first_s is None else round(first_s * 1e9)
     return TimedResponse(
