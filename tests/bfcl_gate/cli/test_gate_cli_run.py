@@ -18,6 +18,7 @@ from bfcl_gate.cli.engine import engine_settings, needed_ctx, require_room_for_g
 from bfcl_gate.cli.options import EngineOptions
 from bfcl_gate.errors import EngineError, InputError
 from bfcl_gate.gate_file import load_gate
+from bfcl_gate.identity import differing
 from bfcl_gate.model.chat import ChatRequest
 from bfcl_gate.model.engine import EngineSettings
 from bfcl_gate.model.scripted_engine import ScriptedEngine
@@ -45,8 +46,14 @@ class Gate:
         self._model.write_bytes(b"GGUF")
         self.engine: ScriptedEngine | None = None
 
-    def _settings(self, *_: object) -> EngineSettings:
-        return EngineSettings(model_path=self._model, model_sha256="0" * 64, ctx=0)
+    def _settings(self, options: EngineOptions, *_: object) -> EngineSettings:
+        return EngineSettings(
+            model_path=self._model,
+            model_sha256="0" * 64,
+            ctx=0,
+            kv_type=options.kv_type,
+            chat_template=options.chat_template and options.chat_template.read_text(),
+        )
 
     def __call__(
         self, says: Says, *arguments: object, opens: Callable[..., object] | None = None
@@ -195,20 +202,21 @@ def test_resuming_with_other_options_is_refused_and_the_field_named(gate: Gate) 
     assert 'policy.rules: "mlperf" -> "official"' in err
 
 
-@pytest.mark.parametrize(
-    ("option", "named"),
-    [
-        (("--kv-type", "q8_0"), 'asked.kv_type: "f16" -> "q8_0"'),
-        (("--template-arg", "think=0"), "asked.template_args.think: false -> 0"),
-    ],
-)
-def test_a_finished_run_answers_for_no_other_engine(gate: Gate, option: tuple[str, str], named: str) -> None:
-    first = ("--template-arg", "think=false")
-    gate(native_call, "--output", gate.output, *first)
-    last = option if option[0] == "--template-arg" else (*first, *option)
-    code, _, err = gate(native_call, "--output", gate.output, "--resume", *last)
-    assert code == 2
-    assert named in err
+def test_a_finished_run_answers_for_no_other_engine(gate: Gate, tmp_path: Path) -> None:
+    (tmp_path / "broken.jinja").write_text("{{ messages }}")
+    gate(native_call, "--output", gate.output)
+    for option, value, named in (
+        ("--kv-type", "q8_0", 'asked.kv_type: "f16" -> "q8_0"'),
+        ("--chat-template", tmp_path / "broken.jinja", 'asked.chat_template: null -> "'),
+    ):
+        code, _, err = gate(native_call, "--output", gate.output, "--resume", option, value)
+        assert code == 2
+        assert named in err
+
+
+def test_values_differ_where_their_json_does() -> None:
+    assert differing({"a": 0, "b": [1]}, {"a": False, "b": (1,)}) == ["a: 0 -> false"]
+    assert differing({"a": 1}, {"a": 1.0}) == ["a: 1 -> 1.0"]
 
 
 def test_resuming_a_finished_run_with_another_line_is_refused(gate: Gate) -> None:
