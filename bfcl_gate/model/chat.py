@@ -10,6 +10,9 @@ Message = Mapping[str, Any]
 Tool = Mapping[str, Any]
 """One OpenAI tool: {"type": "function", "function": {name, description, parameters}}."""
 
+GIVEN_UP = ("abort", "cancelled", "error")
+"""The `finish_reason` of an answer that a server ended itself, in a stream that is whole."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatRequest:

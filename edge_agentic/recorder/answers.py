@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bfcl_gate.http.passed import MAX_BODY_BYTES, Body, Passed
+from bfcl_gate.model.chat import GIVEN_UP
 from edge_agentic.importers.source import parse_json
 from edge_agentic.importers.streams import read_stream
 from edge_agentic.importers.values import obj, objects, text
@@ -60,7 +61,7 @@ def answer_of(passed: Passed) -> Answer:
         return Answer(reply=None, complete=False)
     # A client may close an answer that has ended; an orderly end of the body alone proves nothing.
     whole = _finished(reply) or "data: [DONE]" in told[-200:] if streamed else passed.ended == "whole"
-    return Answer(reply=reply, complete=whole)
+    return Answer(reply=reply, complete=whole and _finish_of(reply) not in GIVEN_UP)
 
 
 def _document(told: str) -> Mapping[str, Any]:
@@ -70,9 +71,12 @@ def _document(told: str) -> Mapping[str, Any]:
         return {}
 
 
+def _finish_of(reply: Mapping[str, Any]) -> str:
+    return next((text(choice.get("finish_reason")) for choice in objects(reply.get("choices"))), "")
+
+
 def _finished(reply: Mapping[str, Any]) -> bool:
     """Whether a streamed reply says why it ended; of a Responses object there is nothing before its last event."""
-    choices = objects(reply.get("choices"))
-    if choices:
-        return bool(text(choices[0].get("finish_reason")))
+    if reply.get("choices"):
+        return bool(_finish_of(reply))
     return bool(reply.get("output")) or bool(text(reply.get("stop_reason")))

@@ -142,7 +142,7 @@ def test_compare_does_not_pass_an_invalid_run(command: Command, tmp_path: Path) 
     assert "proves nothing" in err
 
 
-@pytest.mark.parametrize("limit", ["fast", "-1", "nan", "inf", ""])
+@pytest.mark.parametrize("limit", ["fast", "-1", "nan", "inf", " "])
 def test_compare_refuses_a_limit_that_is_no_percentage(command: Command, tmp_path: Path, limit: str) -> None:
     a = write_run(tmp_path / "a")
     code, _, err = command("compare", a, a, "--fail-if-slower", limit)

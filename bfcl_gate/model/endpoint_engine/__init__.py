@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from bfcl_gate.errors import EngineError, InputError
 from bfcl_gate.http import BrokenError, Connection, Incoming, UnreachableError, Watchdog, broken_by
-from bfcl_gate.model.chat import ChatRequest
+from bfcl_gate.model.chat import GIVEN_UP, ChatRequest
 from bfcl_gate.model.endpoint_engine.address import Address, address_of
 from bfcl_gate.model.endpoint_engine.answer import Answer
 from bfcl_gate.model.endpoint_engine.body import limits_of, request_body
@@ -231,10 +231,6 @@ class EndpointEngine:
             self._idle.pop().close()
 
 
-_GIVEN_UP = ("abort", "cancelled", "error")
-"""What servers say of an answer that they ended themselves, in a stream that is whole."""
-
-
 def _read(incoming: Incoming, watchdog: Watchdog, answer: Answer, discretion: Discretion) -> int:
     """Read to the end of the answer and return its instant.
 
@@ -252,7 +248,7 @@ def _read(incoming: Incoming, watchdog: Watchdog, answer: Answer, discretion: Di
             raise broken
     if answer.finish_reason is None:
         raise FaultError("incomplete", "the stream ended before the answer did: no finish_reason")
-    if answer.finish_reason in _GIVEN_UP:
+    if answer.finish_reason in GIVEN_UP:
         raise FaultError(
             "server_error", f"the server gave the answer up (finish_reason {answer.finish_reason})"
         )

@@ -187,6 +187,6 @@ def test_a_file_without_keys_is_copied_and_a_broken_one_refused(tmp_path: Path) 
     path = write(tmp_path / "t.jsonl", small())
     assert redact_trace(path, tmp_path / "o.jsonl").places == {}
     assert (tmp_path / "o.jsonl").read_bytes() == path.read_bytes()
-    with pytest.raises(InputError, match=r"bad\.jsonl:1: `turn`.*There are 1 errors in all"):
+    with pytest.raises(InputError, match=r"bad\.jsonl:1: `turn`.*1 error in all"):
         redact_trace(write(tmp_path / "bad.jsonl", small()[1:]), tmp_path / "p.jsonl")
     assert not (tmp_path / "p.jsonl").exists()
