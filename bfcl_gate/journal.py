@@ -15,7 +15,7 @@ from bfcl_gate.files import MAX_DEPTH, read_bytes, too_deep
 try:
     import fcntl
 except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
+    fcntl = None  # type: ignore[assignment]  # a module has no optional type
 
 
 def _encode(row: Mapping[str, Any]) -> bytes:

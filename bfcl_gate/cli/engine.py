@@ -35,15 +35,8 @@ LOCAL_ONLY = (
 )
 """Options that an endpoint cannot be told."""
 
-_LOCAL_IDENTITY = (
-    "threads",
-    "gpu_layers",
-    "kv_type",
-    "flash_attn",
-    "speculative",
-    "reuse",
-    "special_in_content",
-)
+# The context is no part of an engine's identity, and of a template its hash is told.
+_LOCAL_IDENTITY = tuple(name for name in LOCAL_ONLY if name not in ("ctx", "chat_template"))
 
 _ENDPOINT_ONLY = ("api_key_env", "request_timeout")
 
