@@ -3,7 +3,6 @@
 import json
 from collections.abc import Sequence
 from dataclasses import replace
-from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -120,6 +119,8 @@ def describe_model(options: EngineOptions, settings: "EngineSettings | EndpointS
 
 def asked_of(settings: "EngineSettings | EndpointSettings") -> dict[str, Any]:
     """Return what options say of an engine's identity, known before it is loaded: a finished run may be another's."""
+    from hashlib import sha256
+
     told: dict[str, Any] = {"template_args": dict(settings.template_args)}
     if settings.model_path is None:
         return told
